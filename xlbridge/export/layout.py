@@ -211,16 +211,21 @@ _HOW_TO_EXPORT_RECORDS = Text(
 )
 
 
+def resources_with(listing: Listing, resources: Iterable[Resource]) -> list[Resource]:
+    """Return the resources that the records of a listing belong to."""
+    return [
+        resource
+        for resource in resources
+        if resource.read_back and listing.operation.name in resource.read_back.operation_names
+    ]
+
+
 def resource_of(listing: Listing, resources: Iterable[Resource]) -> Resource:
     """Return the resource whose import sheet fits the records of a listing.
 
     Raises ``UsageError`` if there is none, or more than one.
     """
-    found = [
-        resource
-        for resource in resources
-        if resource.read_back and listing.operation.name in resource.read_back.operation_names
-    ]
+    found = resources_with(listing, resources)
     if len(found) == 1:
         return found[0]
     names = ", ".join(resource.name for resource in found)

@@ -18,6 +18,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnValues, Positions
 from xlbridge.validation.cells.text import folded_text, quoted
+from xlbridge.validation.cells.typed_rows import numbered_rows
 from xlbridge.validation.results import ValidatedSheet
 from xlbridge.workbook import cell_address
 
@@ -177,7 +178,7 @@ def check_children(main: ValidatedSheet) -> None:
     if needs and KEY in main.columns and all(main.children[name].readable for name in needed):
         # Without a sheet of a list those of existing records stay as they are.
         is_without = not needed and set(main.emptied_lists).isdisjoint(needs)
-        filled = main.numbered_mask & is_without
+        filled = numbered_rows(main.resource, main.numbers, len(main.rows)) & is_without
         for positions in map(parents.__getitem__, needed):
             filled[positions[positions >= 0]] = True
         sheets = ", ".join(map(quoted, needs))

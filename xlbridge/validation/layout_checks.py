@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Kind
+from xlbridge.resources import KEY, Kind
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
+from xlbridge.validation.cells.column_cells import BoolArray
 from xlbridge.validation.cells.text import display, quoted
 from xlbridge.validation.cells.typed_rows import TypedRows
 from xlbridge.validation.headers.header_row import header_key
@@ -236,3 +237,28 @@ def report_misplaced_documents(typed: TypedRows) -> None:
                 corrected = ""
             problems.add(position, "document-misplaced", details, corrected=corrected)
             problems.failed[position] = True
+
+
+def report_records_of_export(typed: TypedRows, numbered: BoolArray) -> None:
+    """Report what an exported listing lacks for the rows of new records.
+
+    A required column without any value, or absent, is not required of the ``numbered`` rows, which
+    have the system's own number: their records keep what the sheet does not show.
+    """
+    if KEY in typed.header.made_of:
+        problems, main = typed.problems[KEY], typed.resource.name.partition(".")[0]
+        for code, of_record in _OF_RECORDS.items():
+            found = problems.positions_of(code)
+            problems.drop(code)
+            problems.add_all(found, of_record, {"resource": main})
+    for column in typed.resource.columns if numbered.any() else ():
+        if column.required and typed.frame[column.name].isna().all():
+            problems = typed.problems[column.name]
+            missing = problems.positions_of(_MISSING)
+            problems.drop(_MISSING)
+            problems.add_all(missing[~numbered[missing]], _MISSING)
+
+
+_MISSING = "required-missing"
+_OF_RECORDS = {_MISSING: "record-number-missing", "duplicate-in-sheet": "record-again"}
+"""Findings of the key that is made of a record's number, by those of a key that a person fills."""

@@ -22,6 +22,7 @@ from xlbridge.validation.cells.text import list_sheet_names, quoted
 from xlbridge.validation.cells.typed_rows import (
     ColumnMemo,
     fill_constants,
+    numbered_rows,
     type_numbers,
     type_rows,
 )
@@ -48,6 +49,7 @@ from xlbridge.validation.layout_checks import (
     check_layout,
     findings_of_columns,
     report_misplaced_documents,
+    report_records_of_export,
     short_rows,
 )
 from xlbridge.validation.non_records import report_non_records
@@ -303,12 +305,13 @@ class _Validator:
         report_misplaced_documents(typed)
         fill_constants(typed, non_records)
         apply_rules(typed, self.memo)
+        numbers, number_problems = type_numbers(typed)
+        report_records_of_export(typed, numbered_rows(resource, numbers, len(typed.rows)))
         # A cell that several columns share, or whose value is converted, cannot be corrected.
         uses = Counter(header.columns.values())
         for name, index in header.columns.items():
             if name in header.converted or uses[index] > 1:
                 typed.problems[name].drop_corrections()
-        numbers, number_problems = type_numbers(typed)
         problems = {**typed.problems, **number_problems}
         accepted = Counter[tuple[str, str | None]]()
         for name, found_in in problems.items():

@@ -315,15 +315,6 @@ class ValidatedSheet:
         """Mask of the rows that are not records."""
         return np.isin(self.rows, list(self.non_records))
 
-    @property
-    def numbered_mask(self) -> BoolArray:
-        """Mask of the rows that have the system's own number of a record."""
-        declared = self.resource.read_back if self.resource else None
-        if declared is None or self.numbers.empty:
-            return np.zeros(len(self.rows), dtype=bool)
-        numbers = self.numbers.reindex(columns=list(declared.number_columns))
-        return numbers.notna().all(axis="columns").to_numpy()
-
     def parent_positions(self, child: "ValidatedSheet") -> Positions:
         """Return the position of the record of each row of a child sheet, -1 if it has none."""
         if KEY not in self.frame or KEY not in child.frame:

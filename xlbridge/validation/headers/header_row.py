@@ -6,7 +6,7 @@ in one unsplit cell, repeated headers, and headers of an earlier template.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ from xlbridge.resources import KEY, Column, Fingerprint, Resource, normalize_hea
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.names import name_title, number_headers, registry_of
-from xlbridge.resources.remote import ReadBack, record_fields
+from xlbridge.resources.remote import record_fields
 from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.text import display, quoted, repair_mojibake, strip_invisible
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
@@ -352,7 +352,11 @@ def match_header(
             found_in = {"columns": shown, "resource": resource.title}
             findings.append(Finding(CATALOGUE["columns-read-only"], row, details=found_in))
         unknown = [one for one in unknown if one[0] not in read_only]
-    findings += _missing_and_unknown(row, resource, missing, unknown)
+    required = {*resource.required}
+    if declared and numbers.keys() >= {*declared}:
+        # Existing records keep what the sheet does not show; new ones have findings of their rows.
+        required &= {KEY}
+    findings += _missing_and_unknown(row, resource, missing, unknown, required)
     return Header(
         row=row,
         columns={name: found[0] for name, found in indexes.items() if len(found) == 1},
@@ -399,24 +403,6 @@ def _made_of_fields(
     return found
 
 
-def values_made_of(
-    cells: SheetCells, fields: Mapping[str, int], column: str, declared: ReadBack
-) -> list[object]:
-    """Return the values of a column that an exported listing has as other fields, from Excel's row
-    1 on; an empty one is ``""``. ``fields`` have their indexes, as in ``Header.made_of``."""
-    sources = [cells.columns[index].values(range(cells.height)) for index in fields.values()]
-    rows: Iterable[dict[str, object]] = (
-        {name: value for name, value in zip(fields, row, strict=True) if value != ""}
-        for row in zip(*sources, strict=True)
-    )
-    if column == KEY:
-        texts = ({name: display(value) for name, value in row.items()} for row in rows)
-        return [declared.joined_codes(row) or "" for row in texts]
-    convert = declared.as_row
-    values = (convert(row)[column] for row in rows)
-    return ["" if value is None else value for value in values]
-
-
 def _read_only_fields(headers: Sequence[str], resource: Resource, main: Resource) -> list[str]:
     """Return the headers of what an export has and an import does not take: fields of the records,
     by their names, and the names beside codes."""
@@ -433,23 +419,26 @@ def _read_only_fields(headers: Sequence[str], resource: Resource, main: Resource
 
 
 def _missing_and_unknown(
-    row: int, resource: Resource, missing: Sequence[str], unknown: Sequence[tuple[str, str]]
+    row: int,
+    resource: Resource,
+    missing: Sequence[str],
+    unknown: Sequence[tuple[str, str]],
+    required: Set[str],
 ) -> Iterator[Finding]:
-    """Yield the findings of missing columns, then those of ``unknown`` headers, which have their
-    addresses."""
+    """Yield the findings of ``required`` columns that are missing, then those of ``unknown``
+    headers, which have their addresses."""
     columns = HeaderMatcher(resource, missing)
     matches = [columns.match(text) for text, _ in unknown]
     reported = {match.column for match in matches if match is not None}
     for name in missing:
-        if resource.by_name[name].required and name not in reported:
+        if name in required and name not in reported:
             yield _finding("column-missing", row, name, None, {"column": name})
     for (text, cell), match in zip(unknown, matches, strict=True):
         if match is None:
             details = {"header": quoted(text), "resource": resource.title}
             yield _finding("column-unknown", row, text, cell, details)
             continue
-        is_required = resource.by_name[match.column].required
-        alike = "column-missing-alike" if is_required else "column-alike"
+        alike = "column-missing-alike" if match.column in required else "column-alike"
         code = "column-misspelt" if match.is_certain else alike
         yield _header_finding(code, row, cell, match.column, text)
 

@@ -167,8 +167,8 @@ def choose_sheets(
 
 
 def _of_template(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
-    """Return the resource of the template from which a workbook was made."""
-    return catalogue.get((workbook.fingerprint or "").partition(":")[0])
+    """Return the resource of the template or export from which a workbook was made."""
+    return catalogue.get((workbook.fingerprint or workbook.exported or "").partition(":")[0])
 
 
 def _without_child_sheets(fits: Iterable[_Fit]) -> list[_Fit]:

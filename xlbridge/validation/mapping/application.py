@@ -41,7 +41,6 @@ from xlbridge.validation.headers.header_row import (
     ChosenSheet,
     Header,
     UnusableCell,
-    values_made_of,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -54,7 +53,7 @@ from xlbridge.validation.mapping.mapping_file import (
 )
 from xlbridge.validation.request import AcceptedFindings
 from xlbridge.workbook import CellPosition
-from xlbridge.workbook.read import CellColumn, CellEncoder
+from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
 
 @dataclass(slots=True)
@@ -230,12 +229,30 @@ def with_record_columns(choice: ChosenSheet, header: Header, declared: ReadBack)
     added: list[tuple[str, Sequence[int], ConvertedCells]] = []
     for name, fields in header.made_of.items():
         indexes = [*fields.values()]
-        values = values_made_of(choice.cells, fields, name, declared)
+        values = _values_made_of(choice.cells, fields, name, declared)
         rows = frozenset(row for row, value in enumerate(values, start=1) if value != "")
         values[header.row - 1] = choice.cells.columns[indexes[0]].value(header.row - 1)
         kept_rows = None if name == KEY else rows
         added.append((name, indexes, ConvertedCells(values, kept_rows=kept_rows)))
     return _with_columns(choice, header, added)
+
+
+def _values_made_of(
+    cells: SheetCells, fields: Mapping[str, int], column: str, declared: ReadBack
+) -> list[object]:
+    """Return the values of a column that an exported listing has as other fields, from Excel's row
+    1 on; an empty one is ``""``. ``fields`` have their indexes, as in ``Header.made_of``."""
+    sources = [cells.columns[index].values(range(cells.height)) for index in fields.values()]
+    rows: Iterable[dict[str, object]] = (
+        {name: value for name, value in zip(fields, row, strict=True) if value != ""}
+        for row in zip(*sources, strict=True)
+    )
+    if column == KEY:
+        texts = ({name: display(value) for name, value in row.items()} for row in rows)
+        return [declared.joined_codes(row) or "" for row in texts]
+    convert = declared.as_row
+    values = (convert(row)[column] for row in rows)
+    return ["" if value is None else value for value in values]
 
 
 def _with_columns(

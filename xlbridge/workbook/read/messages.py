@@ -25,14 +25,15 @@ class WorkbookStarted:
     """Start of a workbook: its template's fingerprint and its hidden sheets.
 
     ``read_as`` describes how a .csv file was read, ``csv`` is its form, with the codec;
-    ``exported``: it is an exported listing.
+    ``exported`` is the resource of the records of an exported listing, empty if they have none;
+    None if the workbook is no export.
     """
 
     fingerprint: str | None
     hidden: Sequence[str]
     read_as: Text | None = None
     csv: CsvForm | None = None
-    exported: bool = False
+    exported: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +267,9 @@ def receive_messages(stream: BinaryIO) -> Iterator[ParserMessage]:
 class WorkbookCells:
     """Sheets of a workbook, in its order.
 
-    ``fingerprint`` is that of its template, None if it has none; ``hidden`` are the names of
-    hidden sheets; ``read_as`` describes how a .csv file was read, ``csv`` is its form, with the
+    ``fingerprint`` is that of its template, None if it has none; ``exported`` is the resource of
+    the records of an exported listing, None if there is none; ``hidden`` are the names of hidden
+    sheets; ``read_as`` describes how a .csv file was read, ``csv`` is its form, with the
     codec.
     """
 
@@ -276,6 +278,7 @@ class WorkbookCells:
     hidden: Sequence[str] = ()
     read_as: Text | None = None
     csv: CsvForm | None = None
+    exported: str | None = None
 
 
 WorkbookSource = Callable[[], WorkbookCells]
@@ -311,8 +314,8 @@ def assemble_workbook(
                 for column in adjacent:
                     column.pad_to(height)
                 sheet = SheetCells(name, first, adjacent, message.raw)
-                sheets.append(_with_field_names(sheet) if header.exported else sheet)
-                if header.exported:
+                sheets.append(_with_field_names(sheet) if header.exported is not None else sheet)
+                if header.exported is not None:
                     raw = message.raw
                     # Totals rows of an exported listing are no records.
                     sums = raw.layout.totals_rows | raw.layout.summed_rows
@@ -320,7 +323,14 @@ def assemble_workbook(
                     for column in adjacent if totals else ():
                         column.replace(totals, CellEncoder().encode([""] * len(totals)))
                     raw.without_result = {at for at in raw.without_result if at[0] not in sums}
-    return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as, header.csv)
+    return WorkbookCells(
+        header.fingerprint,
+        sheets,
+        header.hidden,
+        header.read_as,
+        header.csv,
+        header.exported or None,
+    )
 
 
 _HEADER_ROWS = 50
