@@ -31,6 +31,15 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
         "{resource}",
     ),
     error(
+        "new-record-lacks",
+        pt="A linha {row} não tem o número do registro, e para incluí-la falta este valor.",
+        en="Row {row} does not have the record's number, and lacks this value to be created.",
+        hint_pt="Preencha-o nessa linha, acrescentando a coluna se não existir. Registros novos "
+        "cabem numa planilha de importação: xlbridge template {resource}",
+        hint_en="Fill it in there, in a new column if there is none. New records go into an import "
+        "sheet: xlbridge template {resource}",
+    ),
+    error(
         "record-again",
         pt="O registro está em outra linha acima.",
         en="The record is in another row above.",

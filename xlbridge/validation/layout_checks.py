@@ -256,7 +256,9 @@ def report_records_of_export(typed: TypedRows, numbered: BoolArray) -> None:
             problems = typed.problems[column.name]
             missing = problems.positions_of(_MISSING)
             problems.drop(_MISSING)
-            problems.add_all(missing[~numbered[missing]], _MISSING)
+            new = missing[~numbered[missing]]
+            details = [{"row": typed.rows[at], "resource": typed.resource.name} for at in new]
+            problems.add_all(new, "new-record-lacks", details)
 
 
 _MISSING = "required-missing"

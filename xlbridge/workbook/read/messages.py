@@ -18,6 +18,7 @@ from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.address import MAX_ROWS, cell_address
 from xlbridge.workbook.read.cells import CellColumn, CellEncoder, Extent, RawSheet, SheetCells
 from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, too_large
+from xlbridge.workbook.signature import REJECTS_COLUMNS, STATUS_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,12 +338,17 @@ _HEADER_ROWS = 50
 """Rows at the top of an exported sheet that are searched for its header."""
 
 
+_ADDED_HEADERS = {
+    text for column in (*STATUS_COLUMNS, *REJECTS_COLUMNS) for text in (column.pt, column.en)
+}
+
+
 def _with_field_names(cells: SheetCells) -> SheetCells:
     """Return the sheet of an exported listing with the names of its fields in its header."""
     from xlbridge.resources.remote import exported_fields
 
     for position, texts in enumerate(cells.first_texts(_HEADER_ROWS)):
-        if fields := exported_fields(texts):
+        if fields := exported_fields(text for text in texts if text not in _ADDED_HEADERS):
             for column in cells.columns:
                 title = column.value(position)
                 if isinstance(title, str) and title in fields:
