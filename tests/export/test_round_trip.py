@@ -177,7 +177,10 @@ def test_an_edited_cell_of_a_plain_export_is_one_change(
     book = openpyxl.load_workbook(path)
     sheet, declared = book[listing], catalogue[resource]
     edited = cell_to_edit(sheet, declared)
-    edited.value = "Outro" if isinstance(edited.value, str | None) else edited.value + 1
+    if isinstance(edited.value, str | None):
+        edited.value = f"{edited.value or 'Outr'}o"
+    else:
+        edited.value += 1
     book.save(path)
     for update in ([], ["--update"]):
         planned = xlbridge("upload", path, "--format", "json", *update, **environment)
@@ -204,13 +207,82 @@ def test_an_edited_cell_of_a_plain_export_is_one_change(
     assert cells == wrong
 
 
+def findings_of(xlbridge: Xlbridge, path: Path) -> list[tuple[str, str | None, int | None]]:
+    """Return code, cell and row of each error of a workbook's main sheet."""
+    done = xlbridge("validate", path, "--format", "json")
+    (file, *_) = json.loads(done.stdout)["files"]
+    errors = [one for one in file["findings"] if one["severity"] == "error"]
+    return [(one["code"], one["cell"], one["row"]) for one in errors]
+
+
+def test_a_plain_export_with_a_few_columns_left_changes_only_these(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
+) -> None:
+    path, environment = tmp_path / "x.xlsx", credentials(demo)
+    assert xlbridge("export", "produtos", "-o", path, **environment).returncode == 0
+    book = openpyxl.load_workbook(path)
+    sheet = book["produtos"]
+    sheet.tables.clear()
+    for place, name in reversed([*enumerate(header_of(sheet), start=1)]):
+        if name not in {"idProduto", "marca"}:
+            sheet.delete_cols(place)
+    sheet["B3"] = "Outra marca"
+    book.save(path)
+    assert findings_of(xlbridge, path) == []
+    planned = xlbridge("upload", path, "--update", "--format", "json", **environment)
+    outcome = json.loads(planned.stdout)
+    count = outcome["rows"]["read"]
+    assert outcome["plan"] == dict.fromkeys(outcome["plan"], 0) | {
+        "update": 1,
+        "unchanged": count - 1,
+    }
+    sheet.append([None, "Marca nova"])
+    book.save(path)
+    assert findings_of(xlbridge, path) == [("new-record-lacks", None, sheet.max_row)]
+
+
+def test_records_without_a_number_and_repeated_ones_are_named(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
+) -> None:
+    path, environment = tmp_path / "x.xlsx", credentials(demo)
+    only = ["-o", path, "--limit", "3"]
+    assert xlbridge("export", "pedidos", *only, **environment).returncode == 0
+    book = openpyxl.load_workbook(path)
+    book["pedidos"]["A3"] = None
+    book.save(path)
+    assert findings_of(xlbridge, path) == [("record-number-missing", "A3", 3)]
+    flat = ["--flat", "parcelas", "--force"]
+    assert xlbridge("export", "pedidos", *only, *flat, **environment).returncode == 0
+    assert {code for code, _, _ in findings_of(xlbridge, path)} == {"record-again"}
+
+
+def test_a_list_without_a_sheet_is_not_compared(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
+) -> None:
+    path, environment = tmp_path / "x.xlsx", credentials(demo)
+    assert xlbridge("export", "requisicoes", "-o", path, **environment).returncode == 0
+    book = openpyxl.load_workbook(path)
+    del book["itens"]
+    number, book["requisicoes"]["A3"].value = book["requisicoes"]["A3"].value, None
+    book.save(path)
+    assert findings_of(xlbridge, path) == [("record-number-missing", "A3", 3)]
+    book["requisicoes"]["A3"].value = number
+    book.save(path)
+    planned = xlbridge("upload", path, "--format", "json", **environment)
+    outcome = json.loads(planned.stdout)
+    assert outcome["plan"]["unchanged"] == outcome["rows"]["read"]
+
+
 def sheets_read(
     book: openpyxl.Workbook, listing: str, resource: Resource
 ) -> list[tuple[str, Resource]]:
-    """Return the filled sheets of an export that are read, each with its columns."""
-    lists = {child.sheet: child for child in resource.children}
-    sheets = {listing: resource} | {name: one for name, one in lists.items() if name in book}
-    return [(name, one) for name, one in sheets.items() if book[name].max_row > 1]
+    """Return the sheets of an export that are read, those of lists if they have rows, each with its
+    columns."""
+    sheets = {listing: resource}
+    for child in resource.children:
+        if child.sheet in book and any(cell.value is not None for cell in book[child.sheet][2]):
+            sheets[child.sheet] = child
+    return list(sheets.items())
 
 
 def name_of(cell: Cell) -> str:
