@@ -18,8 +18,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnValues, Positions
 from xlbridge.validation.cells.text import folded_text, quoted
-from xlbridge.validation.cells.typed_rows import numbered_rows
-from xlbridge.validation.results import ValidatedSheet
+from xlbridge.validation.results import ValidatedSheet, numbered_rows
 from xlbridge.workbook import cell_address
 
 

@@ -22,7 +22,6 @@ from xlbridge.validation.cells.text import list_sheet_names, quoted
 from xlbridge.validation.cells.typed_rows import (
     ColumnMemo,
     fill_constants,
-    numbered_rows,
     type_numbers,
     type_rows,
 )
@@ -61,6 +60,7 @@ from xlbridge.validation.results import (
     ValidationResult,
     join_blocks,
     join_records,
+    numbered_rows,
 )
 from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.validation.sheet_findings import sheet_findings, without_repeated

@@ -15,7 +15,7 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.code_shapes import CodeTexts, check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import BoolArray, CellProblems, ColumnCells, SheetOrder
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
 from xlbridge.validation.cells.displayed_cells import (
     DisplayedCells,
     FormatLookup,
@@ -359,15 +359,6 @@ def type_numbers(typed: TypedRows) -> tuple[pd.DataFrame, Mapping[str, CellProbl
         if cells.raw.is_text_only:
             problems[name].drop(*_TEXT_WARNINGS)
     return pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False), problems
-
-
-def numbered_rows(resource: Resource, numbers: pd.DataFrame, count: int) -> BoolArray:
-    """Return a mask of the ``count`` rows that have the system's own number of a record."""
-    declared = resource.read_back
-    if declared is None or numbers.empty:
-        return np.zeros(count, dtype=bool)
-    whole = numbers.reindex(columns=list(declared.number_columns))
-    return whole.notna().all(axis="columns").to_numpy(dtype=bool)
 
 
 def _data_rows(cells: SheetCells, header_row: int) -> npt.NDArray[np.int64]:

@@ -344,8 +344,8 @@ def match_header(
     unknown = [
         (text, address(index)) for text, index in others if index not in split and index not in used
     ]
-    # Other sheets have no names of fields, and need not import the interface.
-    if any(isinstance(cell, str) and _FIELD_NAME.search(cell) for cell in cells.row(position)):
+    # Other sheets need not import the interface.
+    if any(_EXPORTED.search(text) for text, _ in unknown):
         read_only = _read_only_fields([text for text, _ in unknown], resource, main.resource)
         if read_only:
             shown = ", ".join(cells.titles.get(text, text) for text in read_only)
@@ -503,8 +503,9 @@ def _finding(
     return Finding(CATALOGUE[code], row=row, column=column, cell=cell, details=details)
 
 
-_FIELD_NAME = re.compile("[a-z][A-Z]")
-"""Part of the name of a field of the interface that no title has."""
+_EXPORTED = re.compile(r"[a-z][A-Z]|\((?:nome|name)\)$")
+"""Part of the name of a field of the interface that no title has, or the end of a column of names
+beside codes."""
 
 
 def _header_finding(code: str, row: int, cell: str, column: str, header: str) -> Finding:
