@@ -29,7 +29,6 @@ from xlbridge.validation.cross_sheet import check_children, compare_sheets
 from xlbridge.validation.headers.header_row import (
     ChosenSheet,
     Header,
-    MainSheet,
     find_header_row,
     find_similar_header_row,
     header_digest,
@@ -133,9 +132,10 @@ def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[V
         return []
     lists = child_cells(sheets, main.sheet, main.resource, filled=False)
     blank = {cells.name: child for child, cells in lists}
-    owner = MainSheet(main.resource, main.sheet)
     validated = [
-        _Validator(main.file).validate_sheet(ChosenSheet(cells, blank[cells.name], main=owner))
+        _Validator(main.file).validate_sheet(
+            ChosenSheet(cells, blank[cells.name], main=main.resource)
+        )
         for cells in sheets
         if cells.name in blank
     ]
@@ -176,7 +176,7 @@ class _Validator:
         header = match_header(cells, position, resource, choice.main)
         key = _acceptance_key(resource, header_texts(cells, position))
         lookup = self.format_lookup(cells)
-        owner = choice.main.resource if choice.main else resource
+        owner = choice.main or resource
         if header.made_of and owner.read_back is not None:
             # Late: it imports the whole interface.
             from xlbridge.validation.mapping.application import with_record_columns
@@ -258,7 +258,7 @@ class _Validator:
         children = {}
         for child, cells in child_cells(sheets, main.sheet, resource):
             memo = None if self.memo is None else self.memo.of_child(child.sheet)
-            choice = ChosenSheet(cells, child, main=MainSheet(resource, main.sheet))
+            choice = ChosenSheet(cells, child, main=resource)
             children[child.sheet] = replace(self, memo=memo).validate_sheet(choice)
         main.children = children
         if not main.numbers.empty:

@@ -273,33 +273,25 @@ def best_row(row_scores: Iterable[int]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class MainSheet:
-    """Resource and name of the main sheet of a child sheet."""
-
-    resource: Resource
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class ChosenSheet:
     """The sheet to validate, and its resource, None if nothing identifies it.
 
-    ``hidden``: names of hidden sheets, one of which may be the right one; ``main``: main sheet of
-    a child sheet.
+    ``hidden``: names of hidden sheets, one of which may be the right one; ``main``: resource
+    of the main sheet of a child sheet.
     """
 
     cells: SheetCells
     resource: Resource | None
     hidden: Sequence[str] = ()
-    main: MainSheet | None = None
+    main: Resource | None = None
 
 
 def match_header(
-    cells: SheetCells, position: int, resource: Resource, main: MainSheet | None = None
+    cells: SheetCells, position: int, resource: Resource, main: Resource | None = None
 ) -> Header:
     """Match the cells of the row at ``position`` to the resource's columns.
 
-    ``main`` is the main sheet if the resource is a list of another.
+    ``main`` is the resource of the main sheet if the resource is a list of another.
     """
     names = resource.headers
     row = position + 1
@@ -326,9 +318,9 @@ def match_header(
         if len(found) > 1:
             details = {"column": name, "cells": ", ".join(map(address, found))}
             findings.append(_finding("column-duplicate", row, name, address(found[-1]), details))
-    main = main or MainSheet(resource, cells.name)
+    main = main or resource
     absent = [column.name for column in resource.columns if column.name not in indexes]
-    made_of = _made_of_fields(cells.row(position), absent, resource, main.resource)
+    made_of = _made_of_fields(cells.row(position), absent, resource, main)
     used = {index for fields in made_of.values() for index in fields.values()}
     split = {
         index: (name, text)
@@ -346,7 +338,7 @@ def match_header(
     ]
     # Other sheets need not import the interface.
     if any(_EXPORTED.search(text) for text, _ in unknown):
-        read_only = _read_only_fields([text for text, _ in unknown], resource, main.resource)
+        read_only = _read_only_fields([text for text, _ in unknown], resource, main)
         if read_only:
             shown = ", ".join(cells.titles.get(text, text) for text in read_only)
             found_in = {"columns": shown, "resource": resource.title}
