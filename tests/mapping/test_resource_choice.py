@@ -123,7 +123,7 @@ def test_exported_sheet_is_not_proposed_for_another_resource(
         (
             ["numeroDoPedido", "codigoDaFilial", "codigoDoCliente", "dataDaOrdem"],
             [1, 1, 1001, _DAY],
-            "--as-template pedido",
+            "xlbridge upload ",
         ),
     ],
     ids=[

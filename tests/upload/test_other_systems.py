@@ -162,7 +162,9 @@ def test_workbooks_say_what_they_belong_to(
     assert moved.returncode == 0, moved.stderr
     assert WorkbookOrigin.of(migrated) == origin
     path = first.export(tmp_path / "listing.xlsx")
-    origin = WorkbookOrigin(language="en", system=first.identity, export="produtos")
+    origin = WorkbookOrigin(
+        resource="produto", language="en", system=first.identity, export="produtos"
+    )
     assert WorkbookOrigin.of(path) == origin
     assert WorkbookOrigin.of(first.export(tmp_path / "listing.csv")) is None
     blank = tmp_path / "blank.xlsx"

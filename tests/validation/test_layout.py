@@ -41,18 +41,28 @@ def test_header_is_found_below_a_title_and_blank_columns(
     assert codes(validated) == [("D9", "value-not-allowed")]
 
 
-def test_exported_document_column_that_is_not_sent_is_reported(
+def test_exported_document_column_is_read_by_the_nature_of_each_row(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
-    rows = [[2001, "Padaria", "11222333000181"], [None, "Nova", "11444777000161"]]
-    header = ["codigoDoFornecedor", "nomeComercial", "cnpjcpf"]
+    header = ["codigoDoFornecedor", "nomeComercial", "natureza", "cnpjcpf"]
+    rows = [
+        [2001, "Padaria", "J", "11222333000181"],
+        [2002, "Ana", "F", "52998224725"],
+        [None, "Nova", None, "11444777000161"],
+        [2003, "Rui", "J", "52998224725"],
+        [2004, "Eva", "F", "123"],
+    ]
     path = write_rows(tmp_path / "a.xlsx", header, rows)
     validated = validate_workbook(path, catalogue, resource="fornecedor")
-    assert codes(validated) == [("C1", "column-missing-exported")]
-    with_documents = write_rows(
-        tmp_path / "b.xlsx", [*header, "cnpj"], [[*row, row[2]] for row in rows]
-    )
-    assert validate_workbook(with_documents, catalogue, resource="fornecedor").ok
+    assert codes(validated) == [("D5", "document-misplaced"), ("D6", "cpf-invalid")]
+    # One cell cannot be moved into itself.
+    assert {finding.corrected for finding in validated.findings} == {None}
+    documents = validated.frame[["cnpj", "cpf"]].fillna("").to_numpy().tolist()[:3]
+    assert documents == [["11222333000181", ""], ["", "52998224725"], ["11444777000161", ""]]
+    # Without the nature a document is a company's, as in a sheet for imports.
+    del header[2], rows[0][2], rows[1:]
+    path = write_rows(tmp_path / "b.xlsx", header, rows)
+    assert validate_workbook(path, catalogue).frame["cnpj"].tolist() == ["11222333000181"]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from xlbridge.export.formats.all_formats import (
     output_opener,
 )
 from xlbridge.export.formats.base import OpenOutput, Table, sheet_paths
-from xlbridge.export.layout import Layout, resource_of, sum_left_out
+from xlbridge.export.layout import Layout, resource_of, resources_with, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
@@ -85,6 +85,8 @@ class ExportRequest:
         for_people = is_workbook and output.headers != "names"
         named = for_people and not output.codes_only
         layout = self.layout(load_catalogue, for_people=for_people, named=named)
+        # A row for each item is no row of a record.
+        fitting = self.flat is None and resources_with(layout.listing, load_catalogue().values())
         return PreparedExport(
             request=self,
             output=output,
@@ -93,7 +95,11 @@ class ExportRequest:
             format=file_format,
             files=[output.path] if is_workbook else sheet_paths(output.path, layout.sheets),
             open_output=output_opener(
-                file_format, output.csv_dialect, layout.template, output.headers
+                file_format,
+                output.csv_dialect,
+                layout.template,
+                output.headers,
+                fitting[0].name if fitting and len(fitting) == 1 else "",
             ),
             registries=layout.registries(),
         )

@@ -211,16 +211,21 @@ _HOW_TO_EXPORT_RECORDS = Text(
 )
 
 
+def resources_with(listing: Listing, resources: Iterable[Resource]) -> list[Resource]:
+    """Return the resources that the records of a listing belong to."""
+    return [
+        resource
+        for resource in resources
+        if resource.read_back and listing.operation.name in resource.read_back.operation_names
+    ]
+
+
 def resource_of(listing: Listing, resources: Iterable[Resource]) -> Resource:
     """Return the resource whose import sheet fits the records of a listing.
 
     Raises ``UsageError`` if there is none, or more than one.
     """
-    found = [
-        resource
-        for resource in resources
-        if resource.read_back and listing.operation.name in resource.read_back.operation_names
-    ]
+    found = resources_with(listing, resources)
     if len(found) == 1:
         return found[0]
     names = ", ".join(resource.name for resource in found)
@@ -263,7 +268,7 @@ class ImportRow:
     def __init__(self, resource: Resource, declared: ReadBack) -> None:
         self._convert: RecordToRow = declared.as_row
         self._number_columns = declared.number_columns
-        self._codes = declared.codes
+        self._joined_codes = declared.joined_codes
         self._dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
         self._lists = {
             child.sheet: frozenset(column.name for column in child.sent_columns)
@@ -275,8 +280,7 @@ class ImportRow:
         row = {name: record.get(name) for name in self._number_columns} | self._convert(record)
         if not self._lists:
             return row
-        number = [record.get(name) for name in self._codes]
-        row[KEY] = None if None in number else "/".join(map(str, number))
+        row[KEY] = self._joined_codes(record)
         return row | {name: record.get(name) for name in self._lists}
 
     def left_out(self, records: Sequence[Record]) -> tuple[list[str], list[int]]:

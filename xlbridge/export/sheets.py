@@ -25,7 +25,7 @@ from xlbridge.client import Record
 from xlbridge.i18n import Text
 from xlbridge.report_forms.totals import Axis, Unit
 from xlbridge.resources import Kind
-from xlbridge.resources.names import coded_title, field_title, registry_of
+from xlbridge.resources.names import coded_title, field_title, name_title, registry_of
 from xlbridge.resources.references import BRANCH, REFERENCES
 
 Cell = str | bool | list[str] | None
@@ -41,7 +41,6 @@ RecordNames = Mapping[str, Mapping[str, str]]
 
 NO_NAMES: RecordNames = MappingProxyType({})
 
-_NAME_OF = Text(pt="{title} (nome)", en="{title} (name)")
 _NAME_SUFFIX = ".nome"
 """End of the name of a column with names of records, which is no field."""
 
@@ -72,8 +71,7 @@ class ExportColumn:
     def title(self) -> str:
         """The title for people, in the active language."""
         if self.registry:
-            title = coded_title(self.name.removesuffix(_NAME_SUFFIX))
-            return str(_NAME_OF.format(title=title))
+            return str(name_title(self.name.removesuffix(_NAME_SUFFIX)))
         return str(field_title(self.name))
 
 

@@ -22,6 +22,33 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
         hint_en="Fill in the cell.",
     ),
     error(
+        "record-number-missing",
+        pt="Falta o número do registro, que une as planilhas desta exportação.",
+        en="The record's number, which joins the sheets of this export, is missing.",
+        hint_pt="Digite o número. Registros novos vão numa planilha de importação: xlbridge "
+        "template {resource}",
+        hint_en="Enter the number. New records go into an import sheet: xlbridge template "
+        "{resource}",
+    ),
+    error(
+        "new-record-lacks",
+        pt="A linha {row} não tem o número do registro, e para incluí-la falta este valor.",
+        en="Row {row} does not have the record's number, and lacks this value to be created.",
+        hint_pt="Preencha-o nessa linha, acrescentando a coluna se não existir. Registros novos "
+        "cabem numa planilha de importação: xlbridge template {resource}",
+        hint_en="Fill it in there, in a new column if there is none. New records go into an import "
+        "sheet: xlbridge template {resource}",
+    ),
+    error(
+        "record-again",
+        pt="O registro está em outra linha acima.",
+        en="The record is in another row above.",
+        hint_pt="Deixe só uma das linhas. Uma exportação com --flat, que tem uma linha por item, "
+        "não volta: exporte sem --flat.",
+        hint_en="Keep only one of the rows. An export with --flat, which has a row for each item, "
+        "cannot be sent back: export without --flat.",
+    ),
+    error(
         "type-integer",
         pt="Não é um número inteiro{why}.",
         en="This is not a whole number{why}.",

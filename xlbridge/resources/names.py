@@ -22,6 +22,7 @@ __all__ = [
     "field_title",
     "fields_called",
     "is_column_name",
+    "name_title",
     "number_headers",
     "number_title",
     "registry_of",
@@ -103,6 +104,12 @@ def coded_title(code: str) -> Text:
     title = field_title(code)
     pt, en = (_OF_A_CODE.sub("", text) for text in (title.pt, title.en))
     return Text(pt=f"{pt[:1].upper()}{pt[1:]}", en=en)
+
+
+def name_title(code: str) -> Text:
+    """Return the title of the column with the names of what the codes in a field stand for."""
+    title = coded_title(code)
+    return Text(pt=f"{title.pt} (nome)", en=f"{title.en} (name)")
 
 
 def registry_of(field: str) -> str | None:

@@ -32,6 +32,7 @@ __all__ = [
     "are_fields_of_others",
     "exported_fields",
     "operation_named",
+    "record_fields",
 ]
 
 
@@ -215,6 +216,12 @@ class ReadBack(
         keys = chain(self.fields.items(), *(lookup.key.items() for lookup in self.lookups))
         return tuple(dict.fromkeys(column for column, name in keys if column != name))
 
+    def joined_codes(self, record: Mapping[str, Any]) -> str | None:
+        """Return the codes of a record as one text, the key that joins it to its lists; None if
+        one is missing."""
+        codes = [record.get(name) for name in self.codes]
+        return None if None in codes else "/".join(map(str, codes))
+
     @property
     def as_row(self) -> "RecordToRow":
         """The conversion of a record into a row of the sheet."""
@@ -290,6 +297,17 @@ class RecordToRow:
     def renamed_fields(self, record: Mapping[str, Any]) -> set[str]:
         """Return the fields of a record whose columns have other names."""
         return {field for _, field in self._renamed(record)}
+
+    def sources(self, column: str) -> list[str]:
+        """Return the fields of a record that decide the value of a renamed column, its own first.
+
+        The others may be empty.
+        """
+        found = [self.fields[column]] if column in self.fields else []
+        for lookup in self.lookups:
+            if lookup.key.get(column, column) != column:
+                found += [lookup.key[column], *lookup.when]
+        return list(dict.fromkeys(found))
 
     def _renamed(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from self.fields.items()

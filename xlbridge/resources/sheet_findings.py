@@ -95,17 +95,6 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         hint_en="Make it a column: frame.reset_index().",
     ),
     error(
-        "column-missing-exported",
-        pt="A planilha é uma listagem exportada: não tem a coluna {column} e não pode ser "
-        "enviada assim.",
-        en="The sheet is an exported listing: it lacks the column {column} and cannot be "
-        "uploaded as it is.",
-        hint_pt="Exporte na forma da planilha de importação: xlbridge export {listing} "
-        "--as-template {resource} -o NOVO.xlsx",
-        hint_en="Export it as an import sheet: xlbridge export {listing} --as-template {resource} "
-        "-o NEW.xlsx",
-    ),
-    error(
         "mapping-column-missing",
         pt="O mapeamento não tem a coluna obrigatória {column}.",
         en="The mapping lacks the required column {column}.",
@@ -205,6 +194,15 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         en="The column {header} does not exist in {resource} and will not be sent.",
         hint_pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
         hint_en="Check the name, or leave it if it is a note of your own.",
+    ),
+    warning(
+        "columns-read-only",
+        pt="A exportação tem colunas que {resource} não recebe e que não serão enviadas: "
+        "{columns}.",
+        en="The export has columns that {resource} does not take, and that will not be sent: "
+        "{columns}.",
+        hint_pt="Pode deixá-las assim.",
+        hint_en="They may stay.",
     ),
     warning(
         "column-unnamed",

@@ -169,9 +169,19 @@ PAGE_HINTS: Mapping[str, Text] = {
     "link-unknown": Text(
         pt="Cadastre-o ou digite outro.", en="Register it first, or enter another."
     ),
-    "column-missing-exported": Text(
-        pt="Em Exportar, exporte a listagem de novo no formato “Planilha de importação”.",
-        en="Under Export, export the listing again in the format “Import sheet”.",
+    "record-number-missing": Text(
+        pt="Digite o número. Registros novos vão no modelo: em Abrir, baixe-o.",
+        en="Enter the number. New records go into the template: under Open, download it.",
+    ),
+    "new-record-lacks": Text(
+        pt="Preencha-o nessa linha, acrescentando a coluna se não existir. Registros novos cabem "
+        "no modelo: em Abrir, baixe-o.",
+        en="Fill it in there, in a new column if there is none. New records go into the template: "
+        "under Open, download it.",
+    ),
+    "record-again": Text(
+        pt="Deixe só uma das linhas. Uma exportação com uma linha por item não volta.",
+        en="Keep only one of the rows. An export with a row for each item cannot be sent back.",
     ),
     "row-doubtful": Text(
         pt="Se não é um registro, exclua a linha. Se é, clique em “Está certo” na lista de "

@@ -18,7 +18,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnValues, Positions
 from xlbridge.validation.cells.text import folded_text, quoted
-from xlbridge.validation.results import ValidatedSheet
+from xlbridge.validation.results import ValidatedSheet, numbered_rows
 from xlbridge.workbook import cell_address
 
 
@@ -175,7 +175,9 @@ def check_children(main: ValidatedSheet) -> None:
     needs = main.resource.needs_children
     needed = [name for name in needs if name in main.children]
     if needs and KEY in main.columns and all(main.children[name].readable for name in needed):
-        filled = np.zeros(len(main.rows), dtype=bool)
+        # Without a sheet of a list those of existing records stay as they are.
+        is_without = not needed and set(main.emptied_lists).isdisjoint(needs)
+        filled = numbered_rows(main.resource, main.numbers, len(main.rows)) & is_without
         for positions in map(parents.__getitem__, needed):
             filled[positions[positions >= 0]] = True
         sheets = ", ".join(map(quoted, needs))

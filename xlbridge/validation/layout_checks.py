@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Kind
+from xlbridge.resources import KEY, Kind
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
+from xlbridge.validation.cells.column_cells import BoolArray
 from xlbridge.validation.cells.text import display, quoted
 from xlbridge.validation.cells.typed_rows import TypedRows
 from xlbridge.validation.headers.header_row import header_key
@@ -208,10 +209,10 @@ _ELSEWHERE = Text(pt="outra coluna", en="another column")
 def report_misplaced_documents(typed: TypedRows) -> None:
     """Report documents in the column of the other kind, by their length and check digits.
 
-    If the sheet has the other column and its cell is empty, the finding has the correction to move
-    the document there.
+    If the sheet has the other column elsewhere and its cell is empty, the finding has the
+    correction to move the document there.
     """
-    columns = typed.resource.columns
+    columns, places = typed.resource.columns, typed.header.source_columns()
     for column in [column for column in columns if column.kind in _OTHERS]:
         kind = _OTHERS[column.kind]
         others = [c.name for c in columns if c.kind is kind]
@@ -227,7 +228,8 @@ def report_misplaced_documents(typed: TypedRows) -> None:
             details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
             corrected = None
             if (
-                other in typed.header.columns
+                other is not None
+                and places.get(other) not in {None, places.get(column.name)}
                 and bool(typed.frame[other].isna().iat[position])
                 and not typed.problems[other].failed[position]
             ):
@@ -235,3 +237,30 @@ def report_misplaced_documents(typed: TypedRows) -> None:
                 corrected = ""
             problems.add(position, "document-misplaced", details, corrected=corrected)
             problems.failed[position] = True
+
+
+def report_records_of_export(typed: TypedRows, numbered: BoolArray) -> None:
+    """Report what an exported listing lacks for the rows of new records.
+
+    A required column without any value, or absent, is not required of the ``numbered`` rows, which
+    have the system's own number: their records keep what the sheet does not show.
+    """
+    if KEY in typed.header.made_of:
+        problems, main = typed.problems[KEY], typed.resource.name.partition(".")[0]
+        for code, of_record in _OF_RECORDS.items():
+            found = problems.positions_of(code)
+            problems.drop(code)
+            problems.add_all(found, of_record, {"resource": main})
+    for column in typed.resource.columns if numbered.any() else ():
+        if column.required and typed.frame[column.name].isna().all():
+            problems = typed.problems[column.name]
+            missing = problems.positions_of(_MISSING)
+            problems.drop(_MISSING)
+            new = missing[~numbered[missing]]
+            details = [{"row": typed.rows[at], "resource": typed.resource.name} for at in new]
+            problems.add_all(new, "new-record-lacks", details)
+
+
+_MISSING = "required-missing"
+_OF_RECORDS = {_MISSING: "record-number-missing", "duplicate-in-sheet": "record-again"}
+"""Findings of the key that is made of a record's number, by those of a key that a person fills."""

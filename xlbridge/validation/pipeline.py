@@ -29,7 +29,6 @@ from xlbridge.validation.cross_sheet import check_children, compare_sheets
 from xlbridge.validation.headers.header_row import (
     ChosenSheet,
     Header,
-    MainSheet,
     find_header_row,
     find_similar_header_row,
     header_digest,
@@ -48,6 +47,7 @@ from xlbridge.validation.layout_checks import (
     check_layout,
     findings_of_columns,
     report_misplaced_documents,
+    report_records_of_export,
     short_rows,
 )
 from xlbridge.validation.non_records import report_non_records
@@ -59,6 +59,7 @@ from xlbridge.validation.results import (
     ValidationResult,
     join_blocks,
     join_records,
+    numbered_rows,
 )
 from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.validation.sheet_findings import sheet_findings, without_repeated
@@ -132,7 +133,9 @@ def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[V
     lists = child_cells(sheets, main.sheet, main.resource, filled=False)
     blank = {cells.name: child for child, cells in lists}
     validated = [
-        _Validator(main.file).validate_sheet(ChosenSheet(cells, blank[cells.name]))
+        _Validator(main.file).validate_sheet(
+            ChosenSheet(cells, blank[cells.name], main=main.resource)
+        )
         for cells in sheets
         if cells.name in blank
     ]
@@ -172,7 +175,15 @@ class _Validator:
             return ValidatedSheet(self.file, resource, cells.name, findings=findings)
         header = match_header(cells, position, resource, choice.main)
         key = _acceptance_key(resource, header_texts(cells, position))
-        validated = self.validate_rows(resource, choice, header, self.format_lookup(cells), key)
+        lookup = self.format_lookup(cells)
+        owner = choice.main or resource
+        if header.made_of and owner.read_back is not None:
+            # Late: it imports the whole interface.
+            from xlbridge.validation.mapping.application import with_record_columns
+
+            exported = with_record_columns(choice, header, owner.read_back)
+            choice, lookup = exported.choice, exported.format_lookup(lookup)
+        validated = self.validate_rows(resource, choice, header, lookup, key)
         if outdated := outdated_template(fingerprint, resource, cells, position):
             validated.findings = [*outdated, *validated.findings]
         return validated
@@ -247,7 +258,7 @@ class _Validator:
         children = {}
         for child, cells in child_cells(sheets, main.sheet, resource):
             memo = None if self.memo is None else self.memo.of_child(child.sheet)
-            choice = ChosenSheet(cells, child, main=MainSheet(resource, main.sheet))
+            choice = ChosenSheet(cells, child, main=resource)
             children[child.sheet] = replace(self, memo=memo).validate_sheet(choice)
         main.children = children
         if not main.numbers.empty:
@@ -294,12 +305,13 @@ class _Validator:
         report_misplaced_documents(typed)
         fill_constants(typed, non_records)
         apply_rules(typed, self.memo)
+        numbers, number_problems = type_numbers(typed)
+        report_records_of_export(typed, numbered_rows(resource, numbers, len(typed.rows)))
         # A cell that several columns share, or whose value is converted, cannot be corrected.
         uses = Counter(header.columns.values())
         for name, index in header.columns.items():
             if name in header.converted or uses[index] > 1:
                 typed.problems[name].drop_corrections()
-        numbers, number_problems = type_numbers(typed)
         problems = {**typed.problems, **number_problems}
         accepted = Counter[tuple[str, str | None]]()
         for name, found_in in problems.items():
@@ -348,10 +360,10 @@ class _Validator:
             titles={}
             if header.names
             else {
-                name: " ".join(
-                    str(cells.columns[index].value(header.row - 1)).split()
-                ).removesuffix(REQUIRED_MARK)
+                name: cells.titles.get(text, text)
                 for name, index in header.columns.items()
+                for shown in [" ".join(str(cells.columns[index].value(header.row - 1)).split())]
+                for text in [shown.removesuffix(REQUIRED_MARK)]
             },
             constants=tuple(header.constants),
             # What a mapping makes of several cells, or of its values, stands in no cell.

@@ -62,6 +62,15 @@ class ItemBlock:
     headers: Mapping[str, str]
 
 
+def numbered_rows(resource: Resource, numbers: pd.DataFrame, count: int) -> BoolArray:
+    """Return a mask of the ``count`` rows that have the system's own number of a record."""
+    declared = resource.read_back
+    if declared is None or numbers.empty:
+        return np.zeros(count, dtype=bool)
+    whole = numbers.reindex(columns=list(declared.number_columns))
+    return whole.notna().all(axis="columns").to_numpy(dtype=bool)
+
+
 @dataclass(slots=True)
 class ValidatedSheet:
     """A validated sheet.

@@ -25,6 +25,9 @@ TEMPLATE_PROPERTY = "xlbridge-template"
 EXPORT_PROPERTY = "xlbridge-export"
 """Custom document property with the name of the exported listing."""
 
+RESOURCE_PROPERTY = "xlbridge-resource"
+"""Custom document property with the resource that the rows belong to."""
+
 PROOF_PROPERTY = "xlbridge-proof"
 """Custom document property with the digest of the plan of a proven batch."""
 
@@ -89,6 +92,12 @@ _FIRST_CELLS: Mapping[str, tuple[str, ...]] = {
         for name, start in ((sheet.pt, title.pt), (sheet.en, title.en))
     },
 }
+
+
+def exported_resource(properties: Mapping[str, str]) -> str | None:
+    """Return the resource of the records of an exported listing, empty if they have none, by the
+    custom properties of a workbook; None if it is no export."""
+    return properties.get(RESOURCE_PROPERTY, "") if EXPORT_PROPERTY in properties else None
 
 
 def is_reserved_name(sheet: str) -> bool:

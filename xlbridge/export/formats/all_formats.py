@@ -99,8 +99,10 @@ def output_opener(
     csv_dialect: str | None = None,
     template: Resource | None = None,
     headers: Headers | None = None,
+    resource: str = "",
 ) -> OpenOutput:
-    """Return the opener of a format, or of the import workbook of a resource.
+    """Return the opener of a format, or of the import workbook of a resource; ``resource`` is the
+    name of the one that the records belong to, empty if there is none.
 
     Raises ``UsageError`` for a CSV dialect with another format, a template that is not for .xlsx,
     or titles that are not for a workbook.
@@ -123,7 +125,8 @@ def output_opener(
     if template is not None:
         return partial(open_template, template, headers or "titles")
     if file_format in WORKBOOK_FORMATS:
-        return partial(WORKBOOK_FORMATS[file_format], headers=headers or "titles")
+        opener = WORKBOOK_FORMATS[file_format]
+        return partial(opener, headers=headers or "titles", resource=resource)
     return FORMATS[file_format] if csv_dialect is None else csv_opener(CSV_DIALECTS[csv_dialect])
 
 

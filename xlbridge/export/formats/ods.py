@@ -196,17 +196,21 @@ def open_ods(
     sheets: Sequence[Sheet],
     rows_per_sheet: int = MAX_ROWS,
     headers: Headers = "names",
+    resource: str = "",
 ) -> Iterator[OutputWriter]:
     """Open a spreadsheet; rows beyond ``rows_per_sheet`` go to ``name (2)``, ``name (3)`` and so
     on."""
     with replace_atomically(path, shared=True) as temporary:
-        yield _OdsOutput(temporary, sheets[0].name, rows_per_sheet, headers)
+        origin = WorkbookOrigin(export=sheets[0].name, resource=resource)
+        yield _OdsOutput(temporary, origin, rows_per_sheet, headers)
 
 
 class _OdsOutput(OutputWriter):
-    def __init__(self, path: Path, listing: str, rows_per_sheet: int, headers: Headers) -> None:
+    def __init__(
+        self, path: Path, origin: WorkbookOrigin, rows_per_sheet: int, headers: Headers
+    ) -> None:
         self._path = path
-        self._listing = listing
+        self._origin = origin
         self._rows_per_sheet = rows_per_sheet
         self._headers = headers
 
@@ -214,7 +218,7 @@ class _OdsOutput(OutputWriter):
         return replace(_LINE_FORMAT, summed=summed_columns(sheet, self._headers))
 
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
-        origin = WorkbookOrigin(export=self._listing, language=active_language(), system=system)
+        origin = replace(self._origin, language=active_language(), system=system)
         frozen = list[str]()
         with ZipFile(self._path, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive:
             # First and not compressed, so that programs recognise the file by its first bytes.
@@ -241,7 +245,7 @@ class _OdsOutput(OutputWriter):
                 )
             archive.writestr("styles.xml", _STYLES)
             archive.writestr("settings.xml", _settings(frozen))
-            archive.writestr("meta.xml", _meta(self._listing, origin))
+            archive.writestr("meta.xml", _meta(origin))
             archive.writestr("META-INF/manifest.xml", _MANIFEST)
 
     def _write_part(self, content: IO[bytes], part: WorksheetRows) -> int:
@@ -489,7 +493,7 @@ def _settings(sheets: Sequence[str]) -> str:
     )
 
 
-def _meta(listing: str, origin: WorkbookOrigin) -> str:
+def _meta(origin: WorkbookOrigin) -> str:
     carried = "".join(
         f'<meta:user-defined meta:name="{name}">{value.translate(_MARKUP)}</meta:user-defined>'
         for name, value in origin.properties().items()
@@ -497,7 +501,7 @@ def _meta(listing: str, origin: WorkbookOrigin) -> str:
     now = datetime.now(UTC).replace(tzinfo=None, microsecond=0).isoformat()
     return (
         f"{_DECLARATION}<office:document-meta{_SPACES}><office:meta>"
-        f"<meta:generator>xlbridge/{__version__}</meta:generator><dc:title>{listing}</dc:title>"
+        f"<meta:generator>xlbridge/{__version__}</meta:generator><dc:title>{origin.export}</dc:title>"
         f"<meta:creation-date>{now}Z</meta:creation-date>{carried}</office:meta>"
         "</office:document-meta>"
     )

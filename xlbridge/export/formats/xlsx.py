@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -328,14 +328,13 @@ def style_ids() -> StyleIds:
 
 
 def _workbook_without_rows(
-    listing: str, cover: Report, system: str, data: Sequence[_Worksheet], headers: Headers
+    origin: WorkbookOrigin, cover: Report, data: Sequence[_Worksheet], headers: Headers
 ) -> BytesIO:
     """Return a workbook with the cover and, for each data sheet, a header without rows."""
     content = BytesIO()
-    origin = WorkbookOrigin(export=listing, language=active_language(), system=system)
     with new_workbook(
         content,
-        title=listing,
+        title=origin.export,
         author=f"xlbridge {__version__}",
         created=datetime.now(UTC),
         carried=origin.properties(),
@@ -452,19 +451,23 @@ def open_xlsx(
     sheets: Sequence[Sheet],
     rows_per_sheet: int = MAX_ROWS,
     headers: Headers = "names",
+    resource: str = "",
 ) -> Iterator[OutputWriter]:
     """Open a workbook; rows beyond ``rows_per_sheet`` go to ``name (2)``, ``name (3)`` and so on.
 
     Memory does not grow with the rows.
     """
     with replace_atomically(path, shared=True) as temporary:
-        yield _XlsxOutput(temporary, sheets[0].name, rows_per_sheet, headers)
+        origin = WorkbookOrigin(export=sheets[0].name, resource=resource)
+        yield _XlsxOutput(temporary, origin, rows_per_sheet, headers)
 
 
 class _XlsxOutput(OutputWriter):
-    def __init__(self, path: Path, listing: str, rows_per_sheet: int, headers: Headers) -> None:
+    def __init__(
+        self, path: Path, origin: WorkbookOrigin, rows_per_sheet: int, headers: Headers
+    ) -> None:
         self._path = path
-        self._listing = listing
+        self._origin = origin
         self._rows_per_sheet = rows_per_sheet
         self._headers = headers
 
@@ -480,7 +483,8 @@ class _XlsxOutput(OutputWriter):
             )
         ]
         data = list(map(_Worksheet, parts, count(1)))
-        without_rows = _workbook_without_rows(self._listing, cover, system, data, self._headers)
+        origin = replace(self._origin, language=active_language(), system=system)
+        without_rows = _workbook_without_rows(origin, cover, data, self._headers)
         with (
             ZipFile(without_rows) as frame,
             ZipFile(self._path, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive,

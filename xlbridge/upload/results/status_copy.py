@@ -141,8 +141,19 @@ def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list
             continue
         rows = range(header + 2, cells.height + 1)
         column = key_column(cells, header, child)
-        item_keys = () if column is None else _keys_in(column, rows)
-        item_statuses = {row: by_key[key] for row, key in item_keys if key in by_key}
+        if column is not None:
+            keys = _keys_in(column, rows)
+            item_statuses = {row: by_key[key] for row, key in keys if key in by_key}
+        else:
+            # The key of an exported listing is made of its numbers.
+            items_of = [items.rows for items in lists if items.sheet == cells.name]
+            item_statuses = {
+                item: statuses[row]
+                for of_record in items_of
+                for row, items in of_record.items()
+                if row in statuses
+                for item in items
+            }
         columns.append(_status_columns(cells, header, item_statuses, notes=notes[cells.name]))
     return columns
 

@@ -6,7 +6,7 @@ in one unsplit cell, repeated headers, and headers of an earlier template.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -16,7 +16,8 @@ from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Column, Fingerprint, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.names import number_headers
+from xlbridge.resources.names import name_title, number_headers, registry_of
+from xlbridge.resources.remote import record_fields
 from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.text import display, quoted, repair_mojibake, strip_invisible
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
@@ -203,19 +204,23 @@ class Header:
 
     ``row``: Excel's row number; ``columns``: indexes in ``SheetCells.columns`` of the columns that
     are present exactly once; ``numbers``: the same for the system's own numbers of records;
-    ``findings``: findings of the layout.
+    ``made_of``: columns that an exported listing has as other fields of its records, each with the
+    indexes of these; ``findings``: findings of the layout.
 
-    Only for mapped sheets: ``names``: the sheet's own headers; ``sources``: indexes of the sources
-    of added columns; ``converted``: columns with other values than the sheet's; ``unusable``:
-    cells that could not be converted, by Excel's row number; ``constants``: typed values of absent
-    columns; ``styles``: styles of text numbers; ``left_out``: Excel's numbers of the rows that the
-    mapping leaves out; ``dates``: indexes of the columns that have dates of records or lists;
-    ``shares_rows``: true if the rows have columns of records and of lists.
+    Only for mapped sheets and exported listings: ``sources``: indexes of the sources of added
+    columns; ``converted``: columns with other values than the sheet's.
+
+    Only for mapped sheets: ``names``: the sheet's own headers; ``unusable``: cells that could not
+    be converted, by Excel's row number; ``constants``: typed values of absent columns; ``styles``:
+    styles of text numbers; ``left_out``: Excel's numbers of the rows that the mapping leaves out;
+    ``dates``: indexes of the columns that have dates of records or lists; ``shares_rows``: true if
+    the rows have columns of records and of lists.
     """
 
     row: int
     columns: dict[str, int]
     numbers: Mapping[str, int] = field(default_factory=dict)
+    made_of: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     sources: dict[int, int] = field(default_factory=dict)
@@ -268,33 +273,25 @@ def best_row(row_scores: Iterable[int]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class MainSheet:
-    """Resource and name of the main sheet of a child sheet."""
-
-    resource: Resource
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class ChosenSheet:
     """The sheet to validate, and its resource, None if nothing identifies it.
 
-    ``hidden``: names of hidden sheets, one of which may be the right one; ``main``: main sheet of
-    a child sheet.
+    ``hidden``: names of hidden sheets, one of which may be the right one; ``main``: resource
+    of the main sheet of a child sheet.
     """
 
     cells: SheetCells
     resource: Resource | None
     hidden: Sequence[str] = ()
-    main: MainSheet | None = None
+    main: Resource | None = None
 
 
 def match_header(
-    cells: SheetCells, position: int, resource: Resource, main: MainSheet | None = None
+    cells: SheetCells, position: int, resource: Resource, main: Resource | None = None
 ) -> Header:
     """Match the cells of the row at ``position`` to the resource's columns.
 
-    ``main`` is the main sheet if the resource is a list of another.
+    ``main`` is the resource of the main sheet if the resource is a list of another.
     """
     names = resource.headers
     row = position + 1
@@ -321,6 +318,10 @@ def match_header(
         if len(found) > 1:
             details = {"column": name, "cells": ", ".join(map(address, found))}
             findings.append(_finding("column-duplicate", row, name, address(found[-1]), details))
+    main = main or resource
+    absent = [column.name for column in resource.columns if column.name not in indexes]
+    made_of = _made_of_fields(cells.row(position), absent, resource, main)
+    used = {index for fields in made_of.values() for index in fields.values()}
     split = {
         index: (name, text)
         for index, (name, text) in _split_names(cells, position, names).items()
@@ -330,20 +331,83 @@ def match_header(
         _header_finding("column-split", row, address(index), name, text)
         for index, (name, text) in split.items()
     ]
-    present = {*indexes, *(name for name, _ in split.values())}
-    missing = [column.name for column in resource.columns if column.name not in present]
-    unknown = [(text, address(index)) for text, index in others if index not in split]
-    addresses = {header_key(text): cell for text, cell in unknown}
-    addresses |= {header_key(text): address(index) for text, index in numbers.items()}
-    main = main or MainSheet(resource, cells.name)
-    exported = _missing_of_listing(row, frozenset(missing), addresses, main)
-    findings += [*exported, *_missing_and_unknown(row, resource, missing, unknown, exported)]
+    present = {*indexes, *made_of, *(name for name, _ in split.values())}
+    missing = [name for name in absent if name not in present]
+    unknown = [
+        (text, address(index)) for text, index in others if index not in split and index not in used
+    ]
+    # Other sheets need not import the interface.
+    if any(_EXPORTED.search(text) for text, _ in unknown):
+        read_only = _read_only_fields([text for text, _ in unknown], resource, main)
+        if read_only:
+            shown = ", ".join(cells.titles.get(text, text) for text in read_only)
+            found_in = {"columns": shown, "resource": resource.title}
+            findings.append(Finding(CATALOGUE["columns-read-only"], row, details=found_in))
+        unknown = [one for one in unknown if one[0] not in read_only]
+    required = {*resource.required}
+    if declared and numbers.keys() >= {*declared}:
+        # Existing records keep what the sheet does not show; new ones have findings of their rows.
+        required &= {KEY}
+    findings += _missing_and_unknown(row, resource, missing, unknown, required)
     return Header(
         row=row,
         columns={name: found[0] for name, found in indexes.items() if len(found) == 1},
         numbers=numbers,
+        made_of=made_of,
         findings=findings,
     )
+
+
+def _made_of_fields(
+    header: Iterable[object], missing: Iterable[str], resource: Resource, main: Resource
+) -> dict[str, dict[str, int]]:
+    """Return the missing columns that an exported listing has as other fields of its records, with
+    the indexes of these.
+
+    The key that joins sheets is made of the record's codes. A listing is recognised by the system's
+    own number of a record.
+    """
+    declared = main.read_back
+    if declared is None:
+        return {}
+    positions: dict[str, int] = {}
+    for index, text in enumerate(map(header_key, header)):
+        positions.setdefault(text, index)
+
+    def find(names: Iterable[str]) -> dict[str, int]:
+        headers = ((name, key) for name in names for key in number_headers(name))
+        return {name: positions[key] for name, key in headers if key in positions}
+
+    if not find(declared.number_columns):
+        return {}
+    found: dict[str, dict[str, int]] = {}
+    for name in missing:
+        if name == KEY:
+            fields = needed = declared.codes
+        elif resource is main and name in declared.renamed:
+            fields = tuple(declared.as_row.sources(name))
+            needed = fields[:1]
+        else:
+            continue
+        indexes = find(fields)
+        if indexes.keys() >= {*needed}:
+            found[name] = indexes
+    return found
+
+
+def _read_only_fields(headers: Sequence[str], resource: Resource, main: Resource) -> list[str]:
+    """Return the headers of what an export has and an import does not take: fields of the records,
+    by their names, and the names beside codes."""
+    declared = main.read_back
+    if declared is None:
+        return []
+    if resource is main:
+        fields = frozenset().union(*map(record_fields, declared.operation_names))
+    else:
+        fields = declared.item_columns(resource.sheet).union(declared.codes)
+    titles = [name_title(name) for name in fields if registry_of(name)]
+    names = {header_key(text) for title in titles for text in (title.pt, title.en)}
+    return [text for text in headers if text in fields or header_key(text) in names]
 
 
 def _missing_and_unknown(
@@ -351,27 +415,22 @@ def _missing_and_unknown(
     resource: Resource,
     missing: Sequence[str],
     unknown: Sequence[tuple[str, str]],
-    exported: Sequence[Finding],
+    required: Set[str],
 ) -> Iterator[Finding]:
-    """Yield the findings of missing columns, then those of ``unknown`` headers, which have their
-    addresses, except for those that ``exported`` reports."""
+    """Yield the findings of ``required`` columns that are missing, then those of ``unknown``
+    headers, which have their addresses."""
     columns = HeaderMatcher(resource, missing)
     matches = [columns.match(text) for text, _ in unknown]
     reported = {match.column for match in matches if match is not None}
-    reported |= {finding.column or "" for finding in exported}
     for name in missing:
-        if resource.by_name[name].required and name not in reported:
+        if name in required and name not in reported:
             yield _finding("column-missing", row, name, None, {"column": name})
-    renamed = {finding.cell for finding in exported}
     for (text, cell), match in zip(unknown, matches, strict=True):
-        if cell in renamed:
-            continue
         if match is None:
             details = {"header": quoted(text), "resource": resource.title}
             yield _finding("column-unknown", row, text, cell, details)
             continue
-        is_required = resource.by_name[match.column].required
-        alike = "column-missing-alike" if is_required else "column-alike"
+        alike = "column-missing-alike" if match.column in required else "column-alike"
         code = "column-misspelt" if match.is_certain else alike
         yield _header_finding(code, row, cell, match.column, text)
 
@@ -436,36 +495,9 @@ def _finding(
     return Finding(CATALOGUE[code], row=row, column=column, cell=cell, details=details)
 
 
-def _missing_of_listing(
-    row: int, missing: frozenset[str], addresses: Mapping[str, str], main: MainSheet
-) -> list[Finding]:
-    """Report the columns that an exported listing lacks, or names by the fields of records.
-
-    ``addresses`` are those of the other headers, by key. A listing is recognised by the system's
-    own number of a record, which it has instead of the key.
-    """
-    declared = main.resource.read_back
-    if declared is None or addresses.keys().isdisjoint(map(header_key, declared.number_columns)):
-        return []
-    keys = (pair for lookup in declared.lookups for pair in lookup.key.items())
-    fields = {name: field for name, field in keys if name != field} | dict(declared.fields)
-    found: dict[str, str | None] = dict.fromkeys(missing & {KEY})
-    for text in dict.fromkeys(fields.values()):
-        columns = [name for name in fields if fields[name] == text]
-        if (cell := addresses.get(header_key(text))) and missing.issuperset(columns):
-            found[columns[0]] = cell
-    return [exported_column_missing(row, name, cell, main) for name, cell in found.items()]
-
-
-def exported_column_missing(row: int, name: str, cell: str | None, main: MainSheet) -> Finding:
-    """Return the finding that an exported listing lacks a column."""
-    listing = main.name if _LISTING_NAME.fullmatch(main.name) else _ANY_LISTING
-    details = {"column": name, "listing": listing, "resource": main.resource.name}
-    return _finding("column-missing-exported", row, name, cell, details)
-
-
-_LISTING_NAME = re.compile("[a-z]+(?:-[a-z]+)*")
-_ANY_LISTING = Text(pt="LISTAGEM", en="LISTING")
+_EXPORTED = re.compile(r"[a-z][A-Z]|\((?:nome|name)\)$")
+"""Part of the name of a field of the interface that no title has, or the end of a column of names
+beside codes."""
 
 
 def _header_finding(code: str, row: int, cell: str, column: str, header: str) -> Finding:

@@ -79,7 +79,11 @@ class _Fit:
         present = [f for f in header.findings if f.cell is not None]
         unknown = sum(f.kind.code == "column-unknown" for f in present)
         meant = {f.column for f in present if f.column in self.resource.by_name}
-        return {*header.columns, *(name for name in meant if name is not None)}, unknown
+        return {
+            *header.columns,
+            *header.made_of,
+            *(name for name in meant if name is not None),
+        }, unknown
 
     @property
     def near_rank(self) -> tuple[int, ...]:
@@ -163,8 +167,8 @@ def choose_sheets(
 
 
 def _of_template(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
-    """Return the resource of the template from which a workbook was made."""
-    return catalogue.get((workbook.fingerprint or "").partition(":")[0])
+    """Return the resource of the template or export from which a workbook was made."""
+    return catalogue.get((workbook.fingerprint or workbook.exported or "").partition(":")[0])
 
 
 def _without_child_sheets(fits: Iterable[_Fit]) -> list[_Fit]:

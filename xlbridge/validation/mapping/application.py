@@ -23,6 +23,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue, Column, Kind, Resource, pandera_checks
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, RULES
 from xlbridge.resources.references import REFERENCES, registry_named
+from xlbridge.resources.remote import ReadBack
 from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
@@ -210,24 +211,70 @@ def map_rows(
     """Return the cells of the rows that are not left out, Excel's numbers, for the columns of a
     resource, and for those that are ``given``."""
     columns = list(columns)
-    cells = found.cells
-    errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
-    raw = replace(cells.raw, errors=errors, without_result=without_result)
     header = _mapped_header(columns, resource, found)
     header.left_out.update(left_out)
+    added: list[tuple[str, Sequence[int], ConvertedCells]] = []
+    conversions = _converted_columns(columns, resource, found, formats_of, left_out)
+    for mapped, converted in chain(conversions, given):
+        header.names[mapped.name] = " + ".join(mapped.sources)
+        added.append((mapped.name, [*map(found.index, mapped.sources)], converted))
+    return _with_columns(ChosenSheet(found.cells, resource), header, added)
+
+
+def with_record_columns(choice: ChosenSheet, header: Header, declared: ReadBack) -> MappedSheet:
+    """Return an exported listing with the columns that it has as other fields of its records.
+
+    Each has its source's header.
+    """
+    added: list[tuple[str, Sequence[int], ConvertedCells]] = []
+    for name, fields in header.made_of.items():
+        indexes = [*fields.values()]
+        values = _values_made_of(choice.cells, fields, name, declared)
+        rows = frozenset(row for row, value in enumerate(values, start=1) if value != "")
+        values[header.row - 1] = choice.cells.columns[indexes[0]].value(header.row - 1)
+        kept_rows = None if name == KEY else rows
+        added.append((name, indexes, ConvertedCells(values, kept_rows=kept_rows)))
+    return _with_columns(choice, header, added)
+
+
+def _values_made_of(
+    cells: SheetCells, fields: Mapping[str, int], column: str, declared: ReadBack
+) -> list[object]:
+    """Return the values of a column that an exported listing has as other fields, from Excel's row
+    1 on; an empty one is ``""``. ``fields`` have their indexes, as in ``Header.made_of``."""
+    sources = [cells.columns[index].values(range(cells.height)) for index in fields.values()]
+    rows: Iterable[dict[str, object]] = (
+        {name: value for name, value in zip(fields, row, strict=True) if value != ""}
+        for row in zip(*sources, strict=True)
+    )
+    if column == KEY:
+        texts = ({name: display(value) for name, value in row.items()} for row in rows)
+        return [declared.joined_codes(row) or "" for row in texts]
+    convert = declared.as_row
+    values = (convert(row)[column] for row in rows)
+    return ["" if value is None else value for value in values]
+
+
+def _with_columns(
+    choice: ChosenSheet,
+    header: Header,
+    columns: Iterable[tuple[str, Sequence[int], ConvertedCells]],
+) -> MappedSheet:
+    """Return a sheet with columns after its own, each with its name and the indexes of its sources,
+    and enter them in its header."""
+    cells = choice.cells
+    errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
+    raw = replace(cells.raw, errors=errors, without_result=without_result)
     added: list[CellColumn] = []
     kept_rows: dict[int, frozenset[int]] = {}
     split: set[int] = set()
-    conversions = _converted_columns(columns, resource, found, formats_of, left_out)
-    for mapped, converted in chain(conversions, given):
-        indexes = [found.index(text) for text in mapped.sources]
+    for name, indexes, converted in columns:
         index = len(cells.columns) + len(added)
         added.append(CellEncoder().encode(converted.values))
-        header.columns[mapped.name], header.sources[index] = index, indexes[0]
-        header.names[mapped.name] = " + ".join(mapped.sources)
-        header.unusable[mapped.name] = converted.unusable
+        header.columns[name], header.sources[index] = index, indexes[0]
+        header.unusable[name] = converted.unusable
         if converted.kept_rows is None:
-            header.converted.add(mapped.name)
+            header.converted.add(name)
         else:
             kept_rows[index] = converted.kept_rows
             # Only the first part of a split column reports its errors.
@@ -238,8 +285,8 @@ def map_rows(
         in_source = [cells.first_column + source for source in indexes]
         errors |= {(r, in_sheet): e for (r, c), e in cells.raw.errors.items() if c in in_source}
         without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in in_source}
-    with_added = SheetCells(cells.name, cells.first_column, [*cells.columns, *added], raw)
-    return MappedSheet(ChosenSheet(with_added, resource), header, kept_rows)
+    with_added = replace(cells, columns=[*cells.columns, *added], raw=raw)
+    return MappedSheet(replace(choice, cells=with_added), header, kept_rows)
 
 
 _SIGNS = re.compile(r"[-−()]")

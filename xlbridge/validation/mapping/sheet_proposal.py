@@ -8,14 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from xlbridge.errors import UsageError
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue
 from xlbridge.settings import NumberStyle, WorkbookLimits
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.headers.header_row import (
     SEARCHED_ROWS,
-    MainSheet,
-    exported_column_missing,
     find_header_row,
     key_column,
 )
@@ -100,10 +99,18 @@ def propose_mapping(
         and read_back is not None
         and not set(read_back.number_columns).isdisjoint(best.header)
     ):
-        # An exported listing without the key that joins its lists.
-        main = MainSheet(best.resource, best.sheet)
-        found_missing = exported_column_missing(position + 1, KEY, None, main)
-        raise UsageError(found_missing.message, found_missing.hint)
+        # An exported listing, whose key is made of its numbers.
+        raise UsageError(
+            Text(
+                pt="A planilha é uma listagem exportada, que não precisa de mapeamento.",
+                en="The sheet is an exported listing, which needs no mapping.",
+            ),
+            Text(
+                pt="Envie-a assim: xlbridge upload {file}",
+                en="Upload it as it is: xlbridge upload {file}",
+                page=Text(pt="Abra-a sem mapeamento.", en="Open it without a mapping."),
+            ).format(file=as_arguments(path)),
+        )
     return replace(best.without_unread(columns), header_row=position + 1)
 
 

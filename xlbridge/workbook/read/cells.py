@@ -455,13 +455,15 @@ class SheetCells:
     """Cells of one sheet.
 
     ``columns[i]`` is the zero-based column ``first_column + i``, from Excel's row 1 on. ``raw``
-    has the facts that values do not show.
+    has the facts that values do not show. ``titles`` are those that an exported listing has in the
+    file, by the names of fields that its header has here.
     """
 
     name: str
     first_column: int
     columns: Sequence[CellColumn] = field(repr=False)
     raw: RawSheet = field(repr=False)
+    titles: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def height(self) -> int:

@@ -8,7 +8,7 @@ the declared types is decoded: a compromised parser process cannot make its pare
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -18,6 +18,7 @@ from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.address import MAX_ROWS, cell_address
 from xlbridge.workbook.read.cells import CellColumn, CellEncoder, Extent, RawSheet, SheetCells
 from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, too_large
+from xlbridge.workbook.signature import REJECTS_COLUMNS, STATUS_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +26,15 @@ class WorkbookStarted:
     """Start of a workbook: its template's fingerprint and its hidden sheets.
 
     ``read_as`` describes how a .csv file was read, ``csv`` is its form, with the codec;
-    ``exported``: it is an exported listing.
+    ``exported`` is the resource of the records of an exported listing, empty if they have none;
+    None if the workbook is no export.
     """
 
     fingerprint: str | None
     hidden: Sequence[str]
     read_as: Text | None = None
     csv: CsvForm | None = None
-    exported: bool = False
+    exported: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +268,9 @@ def receive_messages(stream: BinaryIO) -> Iterator[ParserMessage]:
 class WorkbookCells:
     """Sheets of a workbook, in its order.
 
-    ``fingerprint`` is that of its template, None if it has none; ``hidden`` are the names of
-    hidden sheets; ``read_as`` describes how a .csv file was read, ``csv`` is its form, with the
+    ``fingerprint`` is that of its template, None if it has none; ``exported`` is the resource of
+    the records of an exported listing, None if there is none; ``hidden`` are the names of hidden
+    sheets; ``read_as`` describes how a .csv file was read, ``csv`` is its form, with the
     codec.
     """
 
@@ -276,6 +279,7 @@ class WorkbookCells:
     hidden: Sequence[str] = ()
     read_as: Text | None = None
     csv: CsvForm | None = None
+    exported: str | None = None
 
 
 WorkbookSource = Callable[[], WorkbookCells]
@@ -310,30 +314,44 @@ def assemble_workbook(
                 adjacent = [columns.get(index, CellColumn()) for index in range(first, last + 1)]
                 for column in adjacent:
                     column.pad_to(height)
-                sheets.append(SheetCells(name, first, adjacent, message.raw))
-                if header.exported:
-                    _name_fields(sheets[-1])
-                    layout = message.raw.layout
+                sheet = SheetCells(name, first, adjacent, message.raw)
+                sheets.append(_with_field_names(sheet) if header.exported is not None else sheet)
+                if header.exported is not None:
+                    raw = message.raw
                     # Totals rows of an exported listing are no records.
-                    sums = layout.totals_rows | layout.summed_rows
+                    sums = raw.layout.totals_rows | raw.layout.summed_rows
                     totals = [row - 1 for row in sums if row <= height]
                     for column in adjacent if totals else ():
                         column.replace(totals, CellEncoder().encode([""] * len(totals)))
-    return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as, header.csv)
+                    raw.without_result = {at for at in raw.without_result if at[0] not in sums}
+    return WorkbookCells(
+        header.fingerprint,
+        sheets,
+        header.hidden,
+        header.read_as,
+        header.csv,
+        header.exported or None,
+    )
 
 
 _HEADER_ROWS = 50
 """Rows at the top of an exported sheet that are searched for its header."""
 
 
-def _name_fields(cells: SheetCells) -> None:
-    """Replace the titles in the header of an exported listing by the names of its fields."""
+_ADDED_HEADERS = {
+    text for column in (*STATUS_COLUMNS, *REJECTS_COLUMNS) for text in (column.pt, column.en)
+}
+
+
+def _with_field_names(cells: SheetCells) -> SheetCells:
+    """Return the sheet of an exported listing with the names of its fields in its header."""
     from xlbridge.resources.remote import exported_fields
 
     for position, texts in enumerate(cells.first_texts(_HEADER_ROWS)):
-        if fields := exported_fields(texts):
+        if fields := exported_fields(text for text in texts if text not in _ADDED_HEADERS):
             for column in cells.columns:
                 title = column.value(position)
                 if isinstance(title, str) and title in fields:
                     column.replace([position], CellEncoder().encode([fields[title]]))
-            return
+            return replace(cells, titles={name: title for title, name in fields.items()})
+    return cells

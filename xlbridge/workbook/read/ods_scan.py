@@ -23,7 +23,7 @@ from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import parse_part
 from xlbridge.workbook.read.refusals import cells_too_far_apart, unreadable
-from xlbridge.workbook.signature import EXPORT_PROPERTY, TEMPLATE_PROPERTY
+from xlbridge.workbook.signature import TEMPLATE_PROPERTY, exported_resource
 
 _Element = Any
 """Element of an XML tree; lxml has no types."""
@@ -258,7 +258,7 @@ class OdsScan:
             for value in element.attrib.values()
         }
         self.fingerprint = properties.get(TEMPLATE_PROPERTY) or None
-        self.exported = EXPORT_PROPERTY in properties
+        self.exported = exported_resource(properties)
         styles = OdsStyles()
         if archive.stored_name(_STYLES) is not None:
             self._read_part(_STYLES, styles, max_cells)

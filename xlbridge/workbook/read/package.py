@@ -20,11 +20,11 @@ from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import TRUE, SheetLayout
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
-    EXPORT_PROPERTY,
     LISTS_SHEET,
     SHEETS_OF_PROPERTY,
     SUMMARY_NAME,
     TEMPLATE_PROPERTY,
+    exported_resource,
 )
 
 _RELATIONS = "_rels/.rels"
@@ -191,7 +191,7 @@ def _relations_part(
 class Package(PackageParts):
     """An .xlsx archive.
 
-    ``fingerprint`` is that of the workbook's template; ``exported``: it is an exported listing;
+    ``fingerprint`` is that of the workbook's template; ``exported`` as in ``WorkbookStarted``;
     ``uses_1904_dates``: days are counted from 1904 instead of 1900.
     """
 
@@ -207,7 +207,7 @@ class Package(PackageParts):
         }
         self._properties = document_properties(archive.read(_CUSTOM))
         self.fingerprint = self._properties.get(TEMPLATE_PROPERTY)
-        self.exported = EXPORT_PROPERTY in self._properties
+        self.exported = exported_resource(self._properties)
         properties = self._root.iterfind(".//{*}workbookPr")
         self.uses_1904_dates = any(e.get("date1904") in TRUE for e in properties)
 

@@ -105,7 +105,7 @@ class XlsScan:
         """Raise ``WorkbookRefused`` or ``struct.error`` if the records are damaged."""
         # Custom properties of the format are not read.
         self.fingerprint: str | None = None
-        self.exported = False
+        self.exported: str | None = None
         self._stream, has_summary = _workbook_stream(content)
         self._offsets: dict[str, int] = {}
         self._styles = styles = BookStyles()

@@ -16,7 +16,7 @@ from xlbridge.workbook.read.binary_cells import (
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import PackageParts, document_properties
 from xlbridge.workbook.read.refusals import damaged
-from xlbridge.workbook.signature import EXPORT_PROPERTY, TEMPLATE_PROPERTY
+from xlbridge.workbook.signature import TEMPLATE_PROPERTY, exported_resource
 
 _CUSTOM = "docprops/custom.xml"
 _PROPERTIES, _SHEET, _CALCULATION = 153, 156, 157
@@ -73,7 +73,7 @@ class XlsbScan:
                 self._sheets[name] = parts.sheet(relation)
         properties = document_properties(archive.read(_CUSTOM))
         self.fingerprint = properties.get(TEMPLATE_PROPERTY)
-        self.exported = EXPORT_PROPERTY in properties
+        self.exported = exported_resource(properties)
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
