@@ -15,6 +15,8 @@ from xlbridge.i18n import Text, count_text, joined, untranslated
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+    from xlbridge.report_forms.pictures import Chart
+
 Value = str | int | Decimal | date | Text | None
 """Content of a cell: ``int`` is a count, ``Decimal`` money, None an empty cell."""
 
@@ -134,6 +136,29 @@ class Table:
             shares=self.shares,
             more=str(more_text(left)) if left else "",
         )
+
+    @property
+    def chart(self) -> "Chart | None":
+        """Chart of the table in a workbook, where the first lines are those that it draws."""
+        from xlbridge.report_forms.pictures import Bar, Chart
+
+        if not self.bars or self.body < 2 or self.drawn == 0:
+            return None
+        most = self.body if self.drawn is None else self.drawn
+        title = f"{self.headings[0].title} · {self.measure}"
+        bars = [
+            Bar(
+                value_text(line.values[0]),
+                [_amount(line.values[column]) for column in self.bars],
+                "",
+                alarming=line.tone is Tone.OPEN and len(self.bars) == 1,
+            )
+            for line in self.lines[: min(self.body, self.most_bars, most)]
+        ]
+        if left := min(self.body, most) - len(bars):
+            title += f" ({more_text(left)})"
+        series = [str(self.headings[column].title) for column in self.bars]
+        return Chart(title, series, bars, self.shares)
 
     @property
     def measure(self) -> Text:
