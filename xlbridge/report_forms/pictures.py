@@ -17,6 +17,7 @@ _WIDEST_LEGEND = 350.0
 _LEAST_BARS = 110.0
 _MOST_BESIDE, _MOST_ABOVE = 24, 56
 """Most characters of a label beside its bar, a longer one makes all stand above; the most there."""
+_BARS_OF_PAGE = 36
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
 
 
@@ -31,6 +32,15 @@ class Bar:
     values: Sequence[float]
     text: str
     alarming: bool = False
+
+
+def first_bars(bars: list[Bar]) -> list[Bar]:
+    """Return as many of the bars as a picture has that fits on a printed page: fewer if their
+    labels are above them."""
+    most = _BARS_OF_PAGE
+    if any(len(bar.label) > _MOST_BESIDE for bar in bars[:most]):
+        most //= 2
+    return bars[:most]
 
 
 _CHART_ROWS, _AROUND_BARS, _AXIS_PARTS = 6, 3, 5
