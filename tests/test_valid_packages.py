@@ -1,6 +1,7 @@
 """Every kind of workbook that is written is valid: schemas and rules of Office Open XML, of ODF.
 
 The rules are those of the Open XML SDK: order and types of elements, relationships, references.
+Programs read each workbook alike.
 """
 
 import re
@@ -9,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas
 import pytest
 from environment import Xlbridge, credentials
 from lxml import etree
@@ -58,6 +60,21 @@ def mistakes_by_schema(path: Path) -> Iterator[str]:
                 yield f"{path.name}: {name} {schema.error_log.last_error}"
 
 
+def values(path: Path, engine: str) -> dict[object, list[list[object]]]:
+    """Return the values of a workbook's sheets as one of the engines of pandas reads them."""
+    frames = pandas.read_excel(
+        path, sheet_name=None, header=None, dtype=object, na_filter=False, engine=engine
+    )
+    filled = {
+        name: [
+            [value for value in row if value not in ("", None) and value == value] for row in rows
+        ]
+        for name, frame in frames.items()
+        for rows in [frame.to_numpy().tolist()]
+    }
+    return {name: [*filter(None, rows)] for name, rows in filled.items()}
+
+
 def write_every_kind(xlbridge: Xlbridge, sandbox: RunningSandbox, folder: Path) -> Iterator[Path]:
     """Yield a workbook of each kind as soon as it is written."""
     environment = credentials(sandbox)
@@ -103,6 +120,9 @@ def test_every_kind_of_workbook_is_valid(
     written = [*write_every_kind(xlbridge, demo_sandbox, tmp_path)]
     assert len(written) == 19
     assert [mistake for path in written for mistake in mistakes(path)] == []
+    for path in written:
+        if path.suffix == ".xlsx":
+            assert values(path, "openpyxl") == values(path, "calamine"), path.name
     # The validator notices what is in the wrong order.
     broken = tmp_path / "broken.xlsx"
     with zipfile.ZipFile(tmp_path / "book.xlsx") as good, zipfile.ZipFile(broken, "w") as bad:
