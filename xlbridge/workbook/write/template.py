@@ -187,14 +187,6 @@ def add_data_sheets(
     return sheets
 
 
-def _repeated_columns(before: int, widths: Sequence[int]) -> range:
-    """Return the columns to print on each of several pages of the same rows: the number of the row,
-    or the first columns, which are required, if narrow."""
-    if before:
-        return range(1)
-    return range(max(1, *(n for n in range(4) if sum(widths[:n]) <= _MOST_REPEATED)))
-
-
 def _set_printing(
     book: xlsxwriter.Workbook,
     sheet: Worksheet,
@@ -226,7 +218,9 @@ def _set_printing(
             if width != widths[index]:
                 widths[index] = width
                 sheet.set_column(index, index, width, cell_format(book, column))
-    repeated = _repeated_columns(len(before), widths)
+    # On each page: the number of the row, or the first columns, which are required, if narrow.
+    narrow = (n for n in range(4) if sum(widths[:n]) <= _MOST_REPEATED)
+    repeated = range(1 if before else max(1, *narrow))
     most = style.DENSE_WIDTH if before else style.READABLE_WIDTH
     last = min(last, style.columns_on_two_pages(widths, repeated, most))
     if last < len(widths):
