@@ -45,17 +45,18 @@ def first_bars(bars: list[Bar]) -> list[Bar]:
 
 _CHART_ROWS, _AROUND_BARS, _AXIS_PARTS = 6, 3, 5
 _LONG_LABEL, _ROWS_OF_LONG_LABEL = 40, 2
+_SURE_THOUSANDS = 10_000
+"""Number from which on programs choose steps of an axis in whole thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     """Chart of a table in a workbook, beside its rows: a bar for each of the first lines, the first
-    one on top, or with ``shares`` the parts of each."""
+    one on top."""
 
     title: str
     series: Sequence[str]
     bars: Sequence[Bar]
-    shares: bool
 
     @property
     def rows(self) -> int:
@@ -72,6 +73,13 @@ class Chart:
     def is_signed(self) -> bool:
         """True if there are bars to both sides; others begin at zero."""
         return any(value < 0 for bar in self.bars for value in bar.values)
+
+    @property
+    def in_thousands(self) -> bool:
+        """True if numbers on the axis are whole thousands, so that they are shown as such."""
+        if self.is_signed:
+            return max(abs(value) for bar in self.bars for value in bar.values) >= _SURE_THOUSANDS
+        return self.axis_step >= 1000
 
     @property
     def axis_step(self) -> float:

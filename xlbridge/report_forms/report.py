@@ -158,7 +158,7 @@ class Table:
         if left := most - len(bars):
             title += f" ({more_text(left)})"
         series = [str(self.headings[column].title) for column in self.bars]
-        return Chart(title, series, bars, self.shares)
+        return Chart(title, series, bars)
 
     @property
     def measure(self) -> Text:

@@ -49,7 +49,7 @@ def xml_attribute(text: str) -> str:
 _THOUSANDS, _MILLIONS = Text(pt=" mil", en="k"), Text(pt=" mi", en="M")
 
 
-def _axis_numbers(*, is_signed: bool) -> str:
+def _axis_numbers(*, in_thousands: bool, is_signed: bool) -> str:
     """Return the format of numbers on an axis, in thousands or millions if they are large."""
 
     def number(name: str, factor: int, decimals: int, unit: object, content: str = "") -> str:
@@ -70,7 +70,7 @@ def _axis_numbers(*, is_signed: bool) -> str:
     return (
         number("thousands", 1000, 0, _THOUSANDS)
         + number("millions", 1_000_000, 1, _MILLIONS)
-        + number("axis", 1, 0, "", maps)
+        + number("axis", 1, 0, "", maps if in_thousands else "")
     )
 
 
@@ -98,22 +98,20 @@ def add_chart(documents: list[str], table: Table, sheet: str, top: int) -> str:
 
     text = f'text-properties fo:font-size="9pt" fo:color="#{style.QUIET}"'
     line = f'graphic-properties svg:stroke-color="#{style.RULE}"'
-    kind = "percentage" if chart.shares else "stacked"
     bounds = ' chart:link-data-style-to-source="false"'
-    bounds += "" if chart.is_signed else ' chart:minimum="0"'
-    if not chart.is_signed and not chart.shares:
-        bounds += f' chart:interval-major="{chart.axis_step:g}"'
+    if not chart.is_signed:
+        bounds += f' chart:minimum="0" chart:interval-major="{chart.axis_step:g}"'
     alarming, _ = style.GRADE_COLOURS[Grade.ERROR]
     hollow = 'graphic-properties draw:fill="none"'
     shown = 'chart-properties chart:display-label="true"'
     styles = [
-        _axis_numbers(is_signed=chart.is_signed),
+        _axis_numbers(in_thousands=chart.in_thousands, is_signed=chart.is_signed),
         _styled("chart", 'graphic-properties draw:stroke="none"'),
         _styled("title", text.replace("9pt", "11pt") + ' fo:font-weight="bold"'),
         _styled("text", text),
         _styled(
             "plot",
-            f'chart-properties chart:vertical="true" chart:{kind}="true" chart:gap-width="50"',
+            'chart-properties chart:vertical="true" chart:stacked="true" chart:gap-width="50"',
         ),
         _styled(
             "labels",

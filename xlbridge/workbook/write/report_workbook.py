@@ -286,8 +286,7 @@ class _SheetWriter:
         """Add the chart of a table beside it; return the row below it."""
         if (drawn := table.chart) is None:
             return self.row
-        kind = "percent_stacked" if drawn.shares else "stacked"
-        chart: Any = self._book.add_chart({"type": "bar", "subtype": kind})
+        chart: Any = self._book.add_chart({"type": "bar", "subtype": "stacked"})
         last = top + len(drawn.bars)
         # A pattern is told apart without colours, too.
         alarming = {
@@ -324,10 +323,10 @@ class _SheetWriter:
         )  # fmt: skip
         grid = {"visible": True, "line": {"color": f"#{style.RULE}", "width": 0.5}}
         # Bars that do not begin at zero would exaggerate differences.
-        bounds: dict[str, float] = {} if drawn.is_signed else {"min": 0}
-        if not drawn.is_signed and not drawn.shares:
-            bounds["major_unit"] = drawn.axis_step
-        form = str(_SIGNED_AXIS_NUMBERS if drawn.is_signed else _AXIS_NUMBERS)
+        bounds = {} if drawn.is_signed else {"min": 0, "major_unit": drawn.axis_step}
+        form = "#,##0"
+        if drawn.in_thousands:
+            form = str(_SIGNED_AXIS_NUMBERS if drawn.is_signed else _AXIS_NUMBERS)
         chart.set_x_axis({"num_font": font, "major_gridlines": grid, "num_format": form, **bounds})
         height = drawn.rows * _ROW_PIXELS
         chart.set_size({"width": _CHART_WIDTH, "height": height})
