@@ -1,4 +1,4 @@
-"""Spreadsheets in OpenDocument: their totals rows.
+"""Spreadsheets in OpenDocument: their totals rows, charts and printing.
 
 Inside: export.
 """
@@ -10,6 +10,7 @@ from zipfile import ZipFile
 
 import openpyxl
 import pytest
+from environment import Xlbridge, credentials
 from libreoffice import save_with_libreoffice
 from python_calamine import CalamineWorkbook
 from reading import write_all
@@ -18,6 +19,7 @@ from xlbridge.export import LISTINGS
 from xlbridge.export.formats.ods import open_ods
 from xlbridge.export.layout import Layout
 from xlbridge.i18n import override_language
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import read_workbook
 
@@ -76,6 +78,48 @@ def test_each_sheet_of_a_long_table_has_its_own_sums(tmp_path: Path) -> None:
             *_, totals = found.get_sheet_by_name(name).to_python()
             sums[name] = totals[11]
     assert sums == {"contasreceber": 1.5, "contasreceber (2)": 5.5, "contasreceber (3)": 4.25}
+
+
+def test_the_cover_draws_what_that_of_an_xlsx_draws(
+    tmp_path: Path, xlbridge: Xlbridge, demo_sandbox: RunningSandbox
+) -> None:
+    paths = tmp_path / "book.xlsx", tmp_path / "book.ods"
+    for path in paths:
+        done = xlbridge("export", "contasreceber", "-o", path, **credentials(demo_sandbox))
+        assert done.returncode == 0, done.stderr
+    cover = openpyxl.load_workbook(paths[0]).worksheets[0]
+    drawn = []
+    for chart in cover._charts:
+        [one] = chart.series
+        title = "".join(run.t for part in chart.title.tx.rich.p for run in part.r)
+        drawn.append((title, rows_of((one.cat.strRef or one.cat.numRef).f), len(one.dPt)))
+    with ZipFile(paths[1]) as book:
+        charts = [
+            book.read(name).decode() for name in book.namelist() if re.match(r"Object \d", name)
+        ]
+        assert book.read("content.xml").decode().count("<draw:frame") == len(charts)
+    cells = CalamineWorkbook.from_path(paths[1]).get_sheet_by_index(0).to_python()
+    found = []
+    for chart in charts:
+        [title] = re.findall("<text:p>(.*?)</text:p>", chart)
+        [area] = re.findall('<chart:categories table:cell-range-address="(.*?)"', chart)
+        alarming = chart.count('data-point chart:style-name="alarming"')
+        found.append((title, rows_of(area), alarming))
+    assert [(title, bars, alarming) for title, (_, bars), alarming in found] == [
+        (title, bars, alarming) for title, (_, bars), alarming in drawn
+    ]
+    assert len(found) > 2
+    assert any(alarming for *_, alarming in found)
+    # The bars are those of the table with the chart's heading.
+    for title, (first, bars), _ in found:
+        assert title.startswith(cells[first - 2][0])
+        assert cells[first - 1 + bars][0].startswith(("Total", "outros", "others"))
+
+
+def rows_of(area: str) -> tuple[int, int]:
+    """Return the first row of an area, and how many there are."""
+    first, last = map(int, re.findall(r"\$[A-Z]+\$(\d+)", area))
+    return first, last - first + 1
 
 
 def test_sheets_print_one_or_two_pages_wide(tmp_path: Path) -> None:

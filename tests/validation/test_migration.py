@@ -18,9 +18,10 @@ from sheets import TEMPLATE_PROPERTY, rows_of
 
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
+from xlbridge.i18n import untranslated
 from xlbridge.resources import Catalogue, Resource, load_catalogue
 from xlbridge.resources.findings import Finding, Severity
-from xlbridge.settings import WorkbookLimits
+from xlbridge.settings import Headers, WorkbookLimits
 from xlbridge.validation import migrate, validate_workbook
 from xlbridge.validation.migration import Migration
 from xlbridge.workbook.write import template_sheets
@@ -162,6 +163,46 @@ def test_a_copy_gets_the_current_header_and_keeps_the_rest(
         new=["comissao"],
         removed={"fax": 1},
     )
+
+
+@pytest.mark.parametrize("headers", ["titles", "names"])
+def test_titles_of_an_earlier_layout_are_known_by_their_notes(
+    tmp_path: Path, catalogue: Catalogue, seller: Resource, headers: Headers
+) -> None:
+    code, since, name, _ = seller.columns
+    fax = dataclasses.replace(since, name="fax", title=untranslated("Número de fax"))
+    earlier = dataclasses.replace(
+        seller,
+        layout=1,
+        columns=(
+            dataclasses.replace(code, name="cod", title=untranslated("Matrícula")),
+            dataclasses.replace(name, name="nome", title=untranslated("Quem é")),
+            since,
+            fax,
+        ),
+    )
+    path = tmp_path / "antigo.xlsx"
+    with template_sheets(path, earlier) as (_, sheets):
+        rows = dict(zip(("cod", "nome", "fax"), ("0001", "Ana", "3333-1"), strict=True))
+        for index, column in enumerate(earlier.sheet_columns):
+            sheets[seller.sheet].write(1, index, rows.get(column.name))
+    done = migrate(path, tmp_path / "novo.xlsx", seller, WorkbookLimits(), headers=headers)
+    assert done.renamed == {"Matrícula *": "codigo", "Quem é *": "nomeCompleto"}
+    assert (done.new, done.removed) == (["comissao"], {"Número de fax": 1})
+    validated = validate_workbook(tmp_path / "novo.xlsx", catalogue)
+    assert [finding.kind.code for finding in validated.findings] == ["column-unknown"]
+    assert list(validated.frame["nomeCompleto"]) == ["Ana"]
+    header = [cell.value for cell in openpyxl.load_workbook(tmp_path / "novo.xlsx")["vendedor"][1]]
+    assert ("nomeCompleto" in header) == (headers == "names")
+
+
+def test_all_headers_become_names_on_request(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    old, new = tmp_path / "old.xlsx", tmp_path / "new.xlsx"
+    xlbridge("template", "cliente", "-o", old)
+    done = xlbridge("template", "cliente", "--migrate", old, "--headers", "names", "-o", new)
+    assert done.returncode == 0, done.stderr
+    names = [column.name for column in load_catalogue()["cliente"].sheet_columns]
+    assert [cell.value for cell in openpyxl.load_workbook(new)["cliente"][1]] == names
 
 
 def test_headers_of_a_table_follow_in_its_formulas(

@@ -73,6 +73,32 @@ def test_a_chart_has_the_bars_of_a_page_and_says_how_many_it_leaves_out(tmp_path
     assert all(title.startswith("Filial · Valor (R$)") for title in titles)
 
 
+@pytest.mark.parametrize(
+    ("largest", "in_thousands"), [(900, False), (1_300, False), (2_500, False), (2_600, True)]
+)
+def test_steps_of_an_axis_are_not_rounded(tmp_path: Path, largest: int, in_thousands: bool) -> None:
+    path = tmp_path / "report.xlsx"
+    plain = _table(1)
+    lines = [Line((f"linha {n}", Decimal(n))) for n in (largest, 5)]
+    table = Table(sheet=_COVER, headings=plain.headings, lines=lines, bars=[1])
+    write_report(Report(tables=[table]), path, cover=_COVER, signature=("a", "b"))
+    [chart] = openpyxl.load_workbook(path)[str(_COVER)]._charts
+    assert ("[>=1000]" in chart.y_axis.number_format.formatCode) == in_thousands
+    assert not in_thousands or chart.y_axis.majorUnit % 1000 == 0
+
+
+def test_bars_below_their_labels_are_fewer_on_a_page() -> None:
+    plain = _table(40)
+    long = [Line((f"linha {n} com um nome comprido", Decimal(n))) for n in range(40)]
+    for lines, shown in ((plain.lines, 36), (long, 18)):
+        table = Table(sheet=_COVER, headings=plain.headings, lines=lines, bars=[1])
+        assert table.picture is not None
+        assert table.chart is not None
+        texts = [text.text for text in table.picture.iter("text")]
+        assert str(more_text(40 - shown)) in texts
+        assert len(table.picture.findall("g")) == len(table.chart.bars) == shown
+
+
 def test_open_bars_are_told_apart_without_colours(tmp_path: Path) -> None:
     path = tmp_path / "report.xlsx"
     plain = _table(3)

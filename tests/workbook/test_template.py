@@ -13,6 +13,7 @@ from environment import ROOT
 from libreoffice import save_with_libreoffice
 from openpyxl.formula import Tokenizer
 from openpyxl.formula.tokenizer import Token
+from openpyxl.utils import range_boundaries
 from openpyxl.worksheet.cell_range import MultiCellRange
 from openpyxl.worksheet.worksheet import Worksheet
 from sheets import INSTRUCTIONS_SHEET_PT, LISTS_SHEET, TEMPLATE_PROPERTY, header_of
@@ -397,22 +398,31 @@ def test_the_key_column_of_child_sheets_is_narrow() -> None:
         assert sheet.print_title_cols.startswith(f"${letter}:")  # on each printed page
 
 
+def printed_columns(sheet: Worksheet) -> range:
+    area = sheet.print_area.rpartition("!")[2].replace("$", "") or sheet.dimensions
+    first, _, last, _ = range_boundaries(area)
+    return range(first, last + 1)
+
+
 def printed_width(sheet: Worksheet) -> float:
-    area = sheet[sheet.print_area.rpartition("!")[2].replace("$", "") or sheet.dimensions]
-    printed = {cell.column for cell in area[0]}
+    printed = {*printed_columns(sheet)}
     return sum(  # openpyxl has one for neighbours of the same width
         one.width * len(printed.intersection(range(one.min, one.max + 1)))
         for one in sheet.column_dimensions.values()
     )
 
 
+@pytest.mark.parametrize("is_filled", [True, False], ids=["filled", "blank"])
 @each_resource
-def test_a_filled_sheet_prints_two_pages_wide_at_most(tmp_path: Path, resource: Resource) -> None:
-    path = tmp_path / "filled.xlsx"
+def test_a_sheet_prints_two_pages_wide_at_most(
+    tmp_path: Path, resource: Resource, is_filled: bool
+) -> None:
+    path = tmp_path / "template.xlsx"
     parts = (resource, *resource.children)
     filled = {
         part.sheet: FilledRows(1, dict.fromkeys(range(len(part.sheet_columns)), 20))
         for part in parts
+        if is_filled
     }
     with template_sheets(path, resource, filled=filled):
         pass
@@ -424,6 +434,10 @@ def test_a_filled_sheet_prints_two_pages_wide_at_most(tmp_path: Path, resource: 
         assert fits or sheet.page_setup.scale == 65
         assert printed_width(sheet) <= 320 or sheet.page_setup.fitToWidth == 2
         assert sheet.print_title_cols.startswith("$A:")
+        printed = printed_columns(sheet)
+        assert printed == range(1, len(printed) + 1)
+        required = [n for n, c in enumerate(part.sheet_columns, start=1) if c.required]
+        assert set(required) <= set(printed)
 
 
 @each_resource

@@ -112,8 +112,8 @@ def _parameter_name(name: Filter) -> str:
     "--format",
     "form",
     type=click.Choice(list(FORMATS)),
-    pt="O formato (padrão: o da extensão). Só um .xlsx tem gráficos.",
-    en="The format (default: by the extension). Only an .xlsx has charts.",
+    pt="O formato (padrão: o da extensão). Só .xlsx e .ods têm gráficos.",
+    en="The format (default: by the extension). Only .xlsx and .ods have charts.",
 )
 @option(
     "--csv-dialect",

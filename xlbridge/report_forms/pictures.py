@@ -1,9 +1,11 @@
-"""Pictures of tables: bars as SVG, for pages of reports and for the page in the browser.
+"""Pictures of tables: bars as SVG, for pages of reports and for the page in the browser, and what
+charts of workbooks draw.
 
 Colours are those of ``base.css``, in both themes and in print. The text alternative has the title
 and each bar's label with its numbers.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
@@ -15,12 +17,13 @@ _WIDEST_LEGEND = 350.0
 _LEAST_BARS = 110.0
 _MOST_BESIDE, _MOST_ABOVE = 24, 56
 """Most characters of a label beside its bar, a longer one makes all stand above; the most there."""
+_BARS_OF_PAGE = 36
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Bar of a line: a value for each series, not negative, and the text beside it.
+    """Bar of a line: a value for each series, in SVG not negative, and the text beside it.
 
     An ``alarming`` bar of a single series has the colour of an error.
     """
@@ -29,6 +32,63 @@ class Bar:
     values: Sequence[float]
     text: str
     alarming: bool = False
+
+
+def first_bars(bars: list[Bar]) -> list[Bar]:
+    """Return as many of the bars as a picture has that fits on a printed page: fewer if their
+    labels are above them."""
+    most = _BARS_OF_PAGE
+    if any(len(bar.label) > _MOST_BESIDE for bar in bars[:most]):
+        most //= 2
+    return bars[:most]
+
+
+_CHART_ROWS, _AROUND_BARS, _AXIS_PARTS = 6, 3, 5
+_LONG_LABEL, _ROWS_OF_LONG_LABEL = 40, 2
+_SURE_THOUSANDS = 10_000
+"""Number from which on programs choose steps of an axis in whole thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Chart of a table in a workbook, beside its rows: a bar for each of the first lines, the first
+    one on top."""
+
+    title: str
+    series: Sequence[str]
+    bars: Sequence[Bar]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows beside which the chart is."""
+        bars = len(self.bars) * (_ROWS_OF_LONG_LABEL if self.has_long_labels else 1)
+        return max(_CHART_ROWS, bars + _AROUND_BARS) + (len(self.series) > 1)
+
+    @property
+    def has_long_labels(self) -> bool:
+        """True if programs would leave the labels more room than the bars."""
+        return max(len(bar.label) for bar in self.bars) > _LONG_LABEL
+
+    @property
+    def is_signed(self) -> bool:
+        """True if there are bars to both sides; others begin at zero."""
+        return any(value < 0 for bar in self.bars for value in bar.values)
+
+    @property
+    def in_thousands(self) -> bool:
+        """True if numbers on the axis are whole thousands, so that they are shown as such."""
+        if self.is_signed:
+            return max(abs(value) for bar in self.bars for value in bar.values) >= _SURE_THOUSANDS
+        return self.axis_step >= 1000
+
+    @property
+    def axis_step(self) -> float:
+        """Round distance of at most six whole numbers on the axis, whose labels are wide."""
+        part = max(sum(bar.values) for bar in self.bars) / _AXIS_PARTS
+        if part <= 1:
+            return 1
+        power = 10.0 ** math.floor(math.log10(part))
+        return float(next(step * power for step in (1, 2, 5, 10) if step * power >= part))
 
 
 def draw_bars(

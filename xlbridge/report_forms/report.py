@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from xlbridge.i18n import Text, count_text, joined, untranslated
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+    from xlbridge.report_forms.pictures import Chart
 
 Value = str | int | Decimal | date | Text | None
 """Content of a cell: ``int`` is a count, ``Decimal`` money, None an empty cell."""
@@ -96,14 +98,12 @@ class Table:
     shares: bool = False
     drawn: int | None = None
     by_hand: Sequence[int] = ()
-    most_bars: ClassVar[int] = 36
-    """Most bars of a picture, which then fits on a printed page."""
 
     @property
     def picture(self) -> "Element | None":
         """Picture of the lines with values, as SVG; None if there is nothing to compare."""
         # Imported late, for the sake of commands that write no page.
-        from xlbridge.report_forms.pictures import Bar, draw_bars
+        from xlbridge.report_forms.pictures import Bar, draw_bars, first_bars
 
         lines = [
             line
@@ -122,9 +122,10 @@ class Table:
                 else self._parts_text(values),
                 alarming=line.tone is Tone.OPEN and len(values) == 1,
             )
-            for line in lines[: self.most_bars]
+            for line in lines
             for values in [[line.values[column] for column in self.bars]]
         ]
+        bars = first_bars(bars)
         left = len(lines) - len(bars) + self.omitted
         return draw_bars(
             str(self.title or self.sheet),
@@ -134,6 +135,30 @@ class Table:
             shares=self.shares,
             more=str(more_text(left)) if left else "",
         )
+
+    @property
+    def chart(self) -> "Chart | None":
+        """Chart of the table in a workbook, where the first lines are those that it draws."""
+        from xlbridge.report_forms.pictures import Bar, Chart, first_bars
+
+        if not self.bars or self.body < 2 or self.drawn == 0:
+            return None
+        most = min(self.body, self.body if self.drawn is None else self.drawn)
+        title = f"{self.headings[0].title} · {self.measure}"
+        bars = [
+            Bar(
+                value_text(line.values[0]),
+                [_amount(line.values[column]) for column in self.bars],
+                "",
+                alarming=line.tone is Tone.OPEN and len(self.bars) == 1,
+            )
+            for line in self.lines[:most]
+        ]
+        bars = first_bars(bars)
+        if left := most - len(bars):
+            title += f" ({more_text(left)})"
+        series = [str(self.headings[column].title) for column in self.bars]
+        return Chart(title, series, bars)
 
     @property
     def measure(self) -> Text:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import Headers, WorkbookLimits
 from xlbridge.validation.headers.header_row import (
@@ -16,7 +16,7 @@ from xlbridge.validation.headers.header_row import (
 )
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.validation.layout_checks import cut_off_row, long_rows
-from xlbridge.workbook import WorkbookOrigin
+from xlbridge.workbook import CellPosition, WorkbookOrigin
 from xlbridge.workbook.edit import EditableCells, edit_package
 from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx, header_text
@@ -48,10 +48,12 @@ def migrate(
 ) -> Migration:
     """Write a copy of a workbook with the header of the resource's current template.
 
-    Renamed columns get their new header, and new ones follow the last column; nothing else
-    changes. Values are not validated. Raises ``WorkbookRefused`` if the source cannot be read,
-    ``UsageError`` if it has no header row of the resource, one with a repeated column or below it
-    rows of a .csv file that are longer or cut off, or if the target cannot be written.
+    Renamed columns get their new header, with ``headers="names"`` all get their names, and new ones
+    follow the last column; nothing else changes. The note of a header tells the column of a title
+    that is not known any more. Values are not validated. Raises ``WorkbookRefused`` if the source
+    cannot be read, ``UsageError`` if it has no header row of the resource, one with a repeated
+    column or below it rows of a .csv file that are longer or cut off, or if the target cannot be
+    written.
     """
     workbook = read_workbook(source, limits, sheet)
     found = Fingerprint.parse(workbook.fingerprint)
@@ -64,30 +66,7 @@ def migrate(
     columns = (replace(c, name=old_names.get(c.name, c.name)) for c in resource.columns)
     earlier = replace(resource, columns=tuple(columns))
     cells = choose_sheet(workbook, Catalogue([earlier]), resource.name, sheet).cells
-    position = find_header_row(cells, earlier)
-    if position is None:
-        raise UsageError(
-            Text(
-                pt="{source} não tem uma linha com os nomes das colunas de {resource}.",
-                en="{source} has no row with the column names of {resource}.",
-            ).format(source=source, resource=resource.name)
-        )
-    header = match_header(cells, position, earlier)
-    _require_clear_columns(cells, header)
-    titles = dict(enumerate(map(str, cells.row(position))))
-    renamed: dict[str, str] = {}
-    new: list[str] = []
-    texts: dict[int, str] = {}
-    for old, column in zip(earlier.columns, resource.columns, strict=True):
-        index = header.columns.get(old.name)
-        if index is None:
-            texts[len(cells.columns) + len(new)] = header_text(column, headers)
-            new.append(column.name)
-        elif resource.headers.get(header_key(titles[index])) != column.name:
-            texts[index] = header_text(column, headers)
-            renamed[titles[index].strip()] = column.name
     removed = {header_key(old) for old, name in changes.items() if name is None}
-    below = range(position + 1, cells.height)
     old_names_listed = found.listed if found is not None else ()
     current = Fingerprint.parse(resource.fingerprint)
     template = current and replace(
@@ -98,14 +77,47 @@ def migrate(
         as_xlsx(source, [] if sheet is None else [sheet], limits, known) as xlsx,
         edit_package(xlsx) as package,
     ):
-        first = cells.first_column
-        EditableCells(package, cells.name).write_headers(
-            position + 1, {first + index: text for index, text in texts.items()}
+        editable = EditableCells(package, cells.name)
+        noted = _titles_by_note(cells, editable.notes())
+        removed |= {
+            header_key(noted[old]) for old, name in changes.items() if name is None and old in noted
+        }
+        titled = (
+            replace(c, title=untranslated(noted[c.name])) if c.name in noted else c
+            for c in earlier.columns
         )
+        earlier = replace(earlier, columns=tuple(titled))
+        position = find_header_row(cells, earlier)
+        if position is None:
+            raise UsageError(
+                Text(
+                    pt="{source} não tem uma linha com os nomes das colunas de {resource}.",
+                    en="{source} has no row with the column names of {resource}.",
+                ).format(source=source, resource=resource.name)
+            )
+        header = match_header(cells, position, earlier)
+        _require_clear_columns(cells, header)
+        titles = dict(enumerate(map(str, cells.row(position))))
+        renamed: dict[str, str] = {}
+        new: list[str] = []
+        texts: dict[int, str] = {}
+        for old, column in zip(earlier.columns, resource.columns, strict=True):
+            index = header.columns.get(old.name)
+            if index is None:
+                texts[len(cells.columns) + len(new)] = header_text(column, headers)
+                new.append(column.name)
+            elif resource.headers.get(header_key(titles[index])) != column.name or (
+                headers == "names" and titles[index] != column.name
+            ):
+                texts[index] = header_text(column, headers)
+                renamed[titles[index].strip()] = column.name
+        first = cells.first_column
+        editable.write_headers(position + 1, {first + index: text for index, text in texts.items()})
         origin = WorkbookOrigin.of(source) or WorkbookOrigin()
         origin = replace(origin, resource=resource.name, template=str(template), export="")
         package.set_properties(origin.properties())
         package.save(target)
+    below = range(position + 1, cells.height)
     return Migration(
         rows=sum(any(column.kind(row) for column in cells.columns) for row in below),
         renamed=renamed,
@@ -116,6 +128,16 @@ def migrate(
             if index not in header.columns.values() and header_key(title) in removed
         },
     )
+
+
+def _titles_by_note(cells: SheetCells, notes: Mapping[CellPosition, str]) -> dict[str, str]:
+    """Return the titles in a sheet by the names of their columns, with which their notes end."""
+    found = dict[str, str]()
+    for (row, column), note in notes.items():
+        index = column - cells.first_column
+        if row <= cells.height and 0 <= index < len(cells.columns):
+            found[note.strip().rpartition(": ")[2]] = str(cells.row(row - 1)[index])
+    return found
 
 
 def _require_clear_columns(cells: SheetCells, header: Header) -> None:

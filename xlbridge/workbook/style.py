@@ -116,6 +116,9 @@ QUIET = "595959"
 RULE = "BFBFBF"
 """Borders."""
 
+CHART_COLOURS = (STRONG, "D98324", "B9DFC2", "7A5C9E")
+"""Colours of a chart's series, which also differ in lightness, for print without colours."""
+
 GRADE_COLOURS: Mapping[Grade, tuple[str, str]] = {
     Grade.GOOD: ("1C6B3A", "E0F3E7"),
     Grade.WARNING: ("7A5C00", "FFF3CC"),

@@ -1,7 +1,7 @@
 """OpenDocument spreadsheets: a cover, then a sheet for each table, as of an .xlsx export.
 
 Rows are written as XML while they are fetched, and go into the file as they are: memory does not
-grow with them. Numbers keep their digits. There are no charts.
+grow with them. Numbers keep their digits.
 
 Source: OpenDocument 1.3, Part 2 (package) and Part 3 (``table``, ``text``, ``style``, ``number``).
 """
@@ -33,6 +33,15 @@ from xlbridge.export.formats.base import (
     repeated_columns,
     summed_columns,
 )
+from xlbridge.export.formats.ods_charts import (
+    CHART_STYLES,
+    CHART_TYPE,
+    DECLARATION,
+    MARKUP,
+    SPACES,
+    add_chart,
+    xml_attribute,
+)
 from xlbridge.export.formats.xlsx import (
     FIRST_SAFE_DAY,
     CellStyle,
@@ -48,18 +57,6 @@ from xlbridge.settings import Headers
 from xlbridge.workbook import COVER_SHEET, MAX_ROWS, WorkbookOrigin, column_letters, style
 
 _MEDIA_TYPE = "application/vnd.oasis.opendocument.spreadsheet"
-_SPACES = "".join(
-    f' xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for prefix, name in (
-        ("office", "office"), ("table", "table"), ("text", "text"), ("style", "style"),
-        ("number", "datastyle"), ("fo", "xsl-fo-compatible"), ("meta", "meta"),
-        ("config", "config"),
-    )
-) + (
-    ' xmlns:of="urn:oasis:names:tc:opendocument:xmlns:of:1.2"'
-    ' xmlns:dc="http://purl.org/dc/elements/1.1/" office:version="1.3"'
-)  # fmt: skip
-_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _EMPTY = "<table:table-cell/>"
 _END_OF_ROW = "</table:table-row>\n"
 _ANY_LENGTH = 255  # of names
@@ -96,13 +93,8 @@ _DATA_STYLES: Mapping[CellStyle, tuple[str, str]] = {
 
 _UNKNOWN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _LINE_END = re.compile("\r\n?|\n")
-_MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 _WHITE_SPACE = re.compile(r"^ +| +$| {2,}|\t")
 _NEEDS_MARKUP = re.compile(r"[&<>\x00-\x1f\ufffe\uffff]|  |^ | $").search
-
-
-def _attribute(text: str) -> str:
-    return text.translate(_MARKUP).replace('"', "&quot;")
 
 
 def _paragraphs(text: str) -> str:
@@ -114,7 +106,7 @@ def _paragraphs(text: str) -> str:
         spaces = found[0]
         return "<text:tab/>" if spaces == "\t" else f'<text:s text:c="{len(spaces)}"/>'
 
-    known = _UNKNOWN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text).translate(_MARKUP)
+    known = _UNKNOWN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text).translate(MARKUP)
     lines = (_WHITE_SPACE.sub(marked, line) for line in _LINE_END.split(known))
     return "".join(f"<text:p>{line}</text:p>" for line in lines)
 
@@ -219,14 +211,14 @@ class _OdsOutput(OutputWriter):
 
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         origin = replace(self._origin, language=active_language(), system=system)
-        frozen = list[str]()
+        frozen, charts = list[str](), list[str]()
         with ZipFile(self._path, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive:
             # First and not compressed, so that programs recognise the file by its first bytes.
             kind = ZipInfo("mimetype", date_time=localtime()[:6])
             archive.writestr(kind, _MEDIA_TYPE, ZIP_STORED)
             with compressed_member(archive, "content.xml") as content:
                 content.write(_start_of_content().encode())
-                content.write(_cover(cover).encode())
+                content.write(_cover(cover, charts).encode())
                 ranges = list[str]()
                 for table in tables:
                     lines = self.line_format(table.sheet)
@@ -246,7 +238,9 @@ class _OdsOutput(OutputWriter):
             archive.writestr("styles.xml", _STYLES)
             archive.writestr("settings.xml", _settings(frozen))
             archive.writestr("meta.xml", _meta(origin))
-            archive.writestr("META-INF/manifest.xml", _MANIFEST)
+            for number, chart in enumerate(charts, start=1):
+                archive.writestr(f"Object {number}/content.xml", chart)
+            archive.writestr("META-INF/manifest.xml", _manifest(len(charts)))
 
     def _write_part(self, content: IO[bytes], part: WorksheetRows) -> int:
         """Write a sheet; return its number of rows, of which there is one at least."""
@@ -278,9 +272,8 @@ class _OdsOutput(OutputWriter):
             rows = max(part.rows, 1) + (2 if summed_columns(table.sheet, self._headers) else 1)
             last = f"{column_letters(printed - 1)}{rows}"
             area = f' table:print-ranges="{_range(part.name, last)}"'
-        pieces = [
-            f'<table:table table:name="{_attribute(part.name)}" table:style-name="{sheet}"{area}>'
-        ]
+        name = xml_attribute(part.name)
+        pieces = [f'<table:table table:name="{name}" table:style-name="{sheet}"{area}>']
         for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
             kind = Kind.TEXT if column.is_list else column.kind
             if index == repeated.start and repeated:
@@ -320,11 +313,13 @@ def _totals_row(columns: int, sums: Mapping[int, Decimal], rows: int) -> str:
 
 def _range(sheet: str, last: str) -> str:
     """Return the address of the cells from the first one to ``last``, as an attribute."""
-    quoted = _attribute("'" + sheet.replace("'", "''") + "'")
+    quoted = xml_attribute("'" + sheet.replace("'", "''") + "'")
     return f"{quoted}.A1:{quoted}.{last}"
 
 
-_COVER_WIDTHS = (44, 24, 24)
+_COVER_WIDTHS = (44, *[18] * 4)
+_ROWS_OF_PAGE = 50
+"""Rows of a printed page that are certain to fit it."""
 _CENTIMETRES = 0.2
 """Width of a character of a column."""
 
@@ -357,8 +352,8 @@ _COUNT = (
 )
 _SCALES = {
     "Default": f'style:scale-to="{style.PRINT_SCALE}%"',
-    "OnePage": 'style:scale-to-X="1" style:scale-to-Y="0"',
-    "TwoPages": 'style:scale-to-X="2" style:scale-to-Y="0"',
+    "OnePage": 'style:scale-to-X="1"',
+    "TwoPages": 'style:scale-to-X="2"',
 }
 """Scales of master pages, in the order of ``style.pages_to_fit``."""
 _SHEET_STYLES = "".join(
@@ -388,21 +383,30 @@ def _start_of_content() -> str:
         for width in range(1, WIDEST_COLUMN + 1)
     )
     return (
-        f"{_DECLARATION}<office:document-content{_SPACES}><office:automatic-styles>"
-        f"{data_styles}{_COUNT}{widths}{_SHEET_STYLES}{cells}{_NAMED_CELLS}"
+        f"{DECLARATION}<office:document-content{SPACES}><office:automatic-styles>"
+        f"{data_styles}{_COUNT}{widths}{_SHEET_STYLES}{CHART_STYLES}{cells}{_NAMED_CELLS}"
         "</office:automatic-styles><office:body><office:spreadsheet>\n"
     )
 
 
-def _cover(report: Report) -> str:
-    """Return the sheet of a report: its texts, its facts, and its tables below."""
+def _cover(report: Report, charts: list[str]) -> str:
+    """Return the sheet of a report: its texts, its facts, and its tables below, each with its chart
+    beside it; add the documents of the charts to ``charts``."""
+    name = str(COVER_SHEET)
+    columns = max((len(table.headings) for table in report.tables), default=1)
+    widths = _COVER_WIDTHS[: max(columns, 2)]
     pieces = [
-        f'<table:table table:name="{_attribute(str(COVER_SHEET))}" table:style-name="sheet-0">',
-        *(f'<table:table-column table:style-name="width-{width}"/>' for width in _COVER_WIDTHS),
+        f'<table:table table:name="{xml_attribute(name)}" table:style-name="sheet-0">',
+        *(f'<table:table-column table:style-name="width-{width}"/>' for width in widths),
+        '<table:table-column table:style-name="chart-column"/>',
     ]
+    row, top = 0, 0
 
-    def add(*cells: str) -> None:
-        pieces.append(f"<table:table-row>{''.join(cells) or _EMPTY}{_END_OF_ROW}")
+    def add(*cells: str, form: str = "") -> None:
+        nonlocal row
+        styled = f' table:style-name="{form}"' if form else ""
+        pieces.append(f"<table:table-row{styled}>{''.join(cells) or _EMPTY}{_END_OF_ROW}")
+        row += 1
 
     add(_named_text(report.title, "title"))
     add()
@@ -413,16 +417,22 @@ def _cover(report: Report) -> str:
     for fact, value in report.facts:
         add(_named_text(fact, "label"), _named_text(value_text(value)))
     for table in report.tables:
-        add()
-        numeric = map(table.is_numeric, range(len(table.headings)))
-        add(
-            *(
-                _named_text(heading.title, "number-heading" if is_number else "heading")
-                for heading, is_number in zip(table.headings, numeric, strict=True)
-            )
-        )
+        rows = max(table.chart.rows if table.chart else 0, len(table.lines) + 1)
+        # A chart is never cut by the end of a page.
+        breaks = row - top + rows + 1 > _ROWS_OF_PAGE
+        top = row if breaks else top
+        add(form="new-page" if breaks else "")
+        end = row + rows
+        headings = [
+            _named_text(heading.title, "number-heading" if table.is_numeric(at) else "heading")
+            for at, heading in enumerate(table.headings)
+        ]
+        add(*headings, add_chart(charts, table, name, row))
         for line in table.lines:
-            add(*(_cover_cell(value, is_sum=line.tone is Tone.SUM) for value in line.values))
+            cells = (_cover_cell(value, is_sum=line.tone is Tone.SUM) for value in line.values)
+            add(*cells, form="chart-row")
+        while row < end:
+            add(form="chart-row")
     pieces.append("</table:table>\n")
     return "".join(pieces)
 
@@ -443,7 +453,7 @@ def _cover_cell(value: Value, *, is_sum: bool) -> str:
 
 
 _STYLES = (
-    f"{_DECLARATION}<office:document-styles{_SPACES}><office:styles>"
+    f"{DECLARATION}<office:document-styles{SPACES}><office:styles>"
     '<style:default-style style:family="table-cell"><style:text-properties '
     f'fo:font-family="{style.FONT}" fo:font-size="{style.FONT_SIZE}pt"/></style:default-style>'
     '<style:style style:name="Default" style:family="table-cell"/></office:styles>'
@@ -452,7 +462,9 @@ _STYLES = (
         f'<style:page-layout style:name="{page}"><style:page-layout-properties '
         'fo:page-width="29.7cm" fo:page-height="21cm" style:print-orientation="landscape" '
         'fo:margin-left="1cm" fo:margin-right="1cm" fo:margin-top="1.5cm" fo:margin-bottom="1.5cm" '
-        f'style:print-page-order="ltr" {scale}/><style:footer-style/></style:page-layout>'
+        f'style:print-page-order="ltr" {scale}/><style:footer-style>'
+        '<style:header-footer-properties fo:min-height="0.8cm" fo:margin-top="0.2cm"/>'
+        "</style:footer-style></style:page-layout>"
         for page, scale in _SCALES.items()
     )
     + "</office:automatic-styles><office:master-styles>"
@@ -478,12 +490,12 @@ def _settings(sheets: Sequence[str]) -> str:
     frozen = item("VerticalSplitMode", "short", "2") + item("VerticalSplitPosition", "int", "1")
     frozen += item("ActiveSplitRange", "short", "2") + item("PositionBottom", "int", "1")
     views = "".join(
-        f'<config:config-item-map-entry config:name="{_attribute(name)}">{frozen}'
+        f'<config:config-item-map-entry config:name="{xml_attribute(name)}">{frozen}'
         "</config:config-item-map-entry>"
         for name in sheets
     )
     return (
-        f"{_DECLARATION}<office:document-settings{_SPACES}><office:settings>"
+        f"{DECLARATION}<office:document-settings{SPACES}><office:settings>"
         '<config:config-item-set config:name="ooo:view-settings">'
         '<config:config-item-map-indexed config:name="Views"><config:config-item-map-entry>'
         f'{item("ViewId", "string", "view1")}<config:config-item-map-named config:name="Tables">'
@@ -495,26 +507,31 @@ def _settings(sheets: Sequence[str]) -> str:
 
 def _meta(origin: WorkbookOrigin) -> str:
     carried = "".join(
-        f'<meta:user-defined meta:name="{name}">{value.translate(_MARKUP)}</meta:user-defined>'
+        f'<meta:user-defined meta:name="{name}">{value.translate(MARKUP)}</meta:user-defined>'
         for name, value in origin.properties().items()
     )
     now = datetime.now(UTC).replace(tzinfo=None, microsecond=0).isoformat()
     return (
-        f"{_DECLARATION}<office:document-meta{_SPACES}><office:meta>"
+        f"{DECLARATION}<office:document-meta{SPACES}><office:meta>"
         f"<meta:generator>xlbridge/{__version__}</meta:generator><dc:title>{origin.export}</dc:title>"
         f"<meta:creation-date>{now}Z</meta:creation-date>{carried}</office:meta>"
         "</office:document-meta>"
     )
 
 
-_MANIFEST = (
-    f"{_DECLARATION}<manifest:manifest manifest:version="
-    '"1.3" xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
-    f'<manifest:file-entry manifest:full-path="/" manifest:version="1.3" '
-    f'manifest:media-type="{_MEDIA_TYPE}"/>'
-    + "".join(
-        f'<manifest:file-entry manifest:full-path="{part}.xml" manifest:media-type="text/xml"/>'
-        for part in ("content", "styles", "settings", "meta")
+def _manifest(charts: int) -> str:
+    objects = range(1, charts + 1)
+    parts = {f"{part}.xml": "text/xml" for part in ("content", "styles", "settings", "meta")}
+    parts |= {f"Object {number}/": CHART_TYPE for number in objects}
+    parts |= {f"Object {number}/content.xml": "text/xml" for number in objects}
+    return (
+        f"{DECLARATION}<manifest:manifest manifest:version="
+        '"1.3" xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
+        '<manifest:file-entry manifest:full-path="/" manifest:version="1.3" '
+        f'manifest:media-type="{_MEDIA_TYPE}"/>'
+        + "".join(
+            f'<manifest:file-entry manifest:full-path="{part}" manifest:media-type="{kind}"/>'
+            for part, kind in parts.items()
+        )
+        + "</manifest:manifest>"
     )
-    + "</manifest:manifest>"
-)

@@ -453,7 +453,7 @@ def _pictures(report: Report) -> Iterator[Table]:
             for title, key in (
                 (_BY_FILE, (sheet.file.name, severity)),
                 (_BY_COLUMN, of_column),
-                (_BY_RULE, (str(group[0].kind.summary({})).rstrip(".…"), severity)),
+                (_BY_RULE, (str(group[0].kind.summary({})).removesuffix("."), severity)),
             ):
                 found[title][key] += len(group)
     for title, counts in found.items():

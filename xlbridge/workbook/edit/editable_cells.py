@@ -23,6 +23,7 @@ from xlbridge.workbook.address import (
     CellPosition,
     cell_address,
     cell_place,
+    cell_position,
     cell_range,
     column_index,
     escape_text,
@@ -417,7 +418,19 @@ class EditableCells:
         self._package = package
         self._sheets = SheetList(package)
         self._styles = WorkbookStyles(package)
-        self._sheet = SheetRows(package, self._sheets.part(sheet))
+        self._part = self._sheets.part(sheet)
+        self._sheet = SheetRows(package, self._part)
+
+    def notes(self) -> dict[CellPosition, str]:
+        """Return the texts of the notes, by cell."""
+        part = self._package.related(self._part, "comments")
+        notes = () if part is None else xml.parse(self._package.read(part)).iter("{*}comment")
+        return {
+            cell_position(note.get("ref", "").replace("$", "")): "".join(
+                text.text or "" for text in note.iter("{*}t")
+            )
+            for note in notes
+        }
 
     def locked_cells(self, positions: Collection[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells that cannot be changed, as a formula computes them."""

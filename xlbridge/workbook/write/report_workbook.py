@@ -20,12 +20,10 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import (
     Grade,
     Heading,
-    Line,
     Report,
     Table,
     Tone,
     Value,
-    more_text,
     value_text,
 )
 from xlbridge.resources import Kind
@@ -101,10 +99,8 @@ def write_report(
                 _write_tables(book, sheet, styles, part)
 
 
-_LEAST_BARS = 2
-_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 6, 3, 20, 640
-_CHART_MARGIN, _AXIS_PARTS = 20, 5
-_LONG_LABEL, _ROWS_OF_LONG_LABEL, _ABOVE_BARS, _BELOW_BARS = 40, 2, 72, 8
+_ROW_PIXELS, _CHART_WIDTH, _CHART_MARGIN = 20, 640, 20
+_ABOVE_BARS, _BELOW_BARS = 72, 8
 _ROW_HEIGHT = 15
 """Height of a row that has none of its own, in points."""
 _CHART_COLUMN = 105
@@ -118,8 +114,6 @@ _SIGNED_AXIS_NUMBERS = Text(
     en='[>=1000]#,##0,"k";[<=-1000]-#,##0,"k";#,##0',
 )
 """Formats of axes; a format has at most two conditions."""
-_CHART_COLOURS = (style.STRONG, "D98324", "B9DFC2", "7A5C9E")
-"""Colours that also differ in lightness, for print without colours."""
 _ALARMING_PATTERN = "wide_upward_diagonal"
 
 
@@ -204,7 +198,8 @@ class _SheetWriter:
         """
         least = _BLANK_HEIGHT if table.by_hand else _ROW_HEIGHT
         heading = self._lines_of([one.title for one in table.headings])
-        height = max(_chart_rows(table) * _ROW_HEIGHT, heading * style.LINE_HEIGHT + least)
+        beside = table.chart.rows * _ROW_HEIGHT if table.chart else 0
+        height = max(beside, heading * style.LINE_HEIGHT + least)
         if len(table.lines) * least < self._page_height:
             heights = (
                 max(self._lines_of(line.values) * style.LINE_HEIGHT, least) for line in table.lines
@@ -265,9 +260,7 @@ class _SheetWriter:
         for line in table.lines:
             cells = zip(table.headings, line.values, strict=True)
             self.line(line.values, [_cell_format(self._styles, *c, line.tone) for c in cells])
-        if _chart_rows(table):
-            self.row = max(self.row, self._add_chart(table, top))
-        self.row += 1
+        self.row = max(self.row, self._add_chart(table, top)) + 1
 
     def _add_blanks(self, table: Table, heading_forms: Sequence[Format]) -> None:
         """Write a table to be filled in by hand, in wide cells and high rows."""
@@ -290,14 +283,11 @@ class _SheetWriter:
         self.row += 1
 
     def _add_chart(self, table: Table, top: int) -> int:
-        """Add the picture of a table beside it: a bar for each line, as on pages.
-
-        Return the row below it.
-        """
-        kind = "percent_stacked" if table.shares else "stacked"
-        chart: Any = self._book.add_chart({"type": "bar", "subtype": kind})
-        drawn = _drawn(table)
-        last = top + len(drawn)
+        """Add the chart of a table beside it; return the row below it."""
+        if (drawn := table.chart) is None:
+            return self.row
+        chart: Any = self._book.add_chart({"type": "bar", "subtype": "stacked"})
+        last = top + len(drawn.bars)
         # A pattern is told apart without colours, too.
         alarming = {
             "pattern": {
@@ -305,14 +295,13 @@ class _SheetWriter:
             },
             "border": {"color": f"#{_OPEN}"},
         }  # fmt: skip
-        points = [
-            alarming if line.tone is Tone.OPEN and len(table.bars) == 1 else None for line in drawn
-        ]
-        for column, colour in zip(table.bars, cycle(_CHART_COLOURS), strict=False):
+        points = [alarming if bar.alarming else None for bar in drawn.bars]
+        series = zip(table.bars, drawn.series, cycle(style.CHART_COLOURS), strict=False)
+        for column, heading, colour in series:
             name = self.sheet.name
             chart.add_series(
                 {
-                    "name": str(table.headings[column].title),
+                    "name": heading,
                     "categories": [name, top + 1, 0, last, 0],
                     "values": [name, top + 1, column, last, column],
                     "fill": {"color": f"#{colour}"},
@@ -321,13 +310,9 @@ class _SheetWriter:
                 }
             )
         font = {"name": style.FONT, "size": 9, "color": f"#{style.QUIET}"}
-        title = f"{table.headings[0].title} · {table.measure}"
-        if left := min(table.body, table.drawn or table.body) - len(drawn):
-            title += f" ({more_text(left)})"
-        chart.set_title({"name": title, "name_font": {**font, "size": 11}})
-        chart.set_legend(
-            {"position": "bottom", "font": font} if len(table.bars) > 1 else {"none": True}
-        )
+        chart.set_title({"name": drawn.title, "name_font": {**font, "size": 11}})
+        legend = {"position": "bottom", "font": font}
+        chart.set_legend(legend if len(drawn.series) > 1 else {"none": True})
         # The first line on top.
         line = {"color": f"#{style.RULE}"}
         chart.set_y_axis(
@@ -337,21 +322,15 @@ class _SheetWriter:
             }
         )  # fmt: skip
         grid = {"visible": True, "line": {"color": f"#{style.RULE}", "width": 0.5}}
-        values = [[line.values[column] for column in table.bars] for line in drawn]
-        numbers = [[float(one) for one in bar if isinstance(one, int | Decimal)] for bar in values]
         # Bars that do not begin at zero would exaggerate differences.
-        bounds: dict[str, float] = {}
-        is_signed = any(number < 0 for bar in numbers for number in bar)
-        if not is_signed:
-            bounds["min"] = 0
-            if not table.shares:
-                bounds["major_unit"] = _axis_step(list(map(sum, numbers)))
-        form = str(_SIGNED_AXIS_NUMBERS if is_signed else _AXIS_NUMBERS)
+        bounds = {} if drawn.is_signed else {"min": 0, "major_unit": drawn.axis_step}
+        form = "#,##0"
+        if drawn.in_thousands:
+            form = str(_SIGNED_AXIS_NUMBERS if drawn.is_signed else _AXIS_NUMBERS)
         chart.set_x_axis({"num_font": font, "major_gridlines": grid, "num_format": form, **bounds})
-        rows = _chart_rows(table)
-        height = rows * _ROW_PIXELS
+        height = drawn.rows * _ROW_PIXELS
         chart.set_size({"width": _CHART_WIDTH, "height": height})
-        if _has_long_labels(table):
+        if drawn.has_long_labels:
             share = (height - _ABOVE_BARS - _BELOW_BARS) / height
             area = {"x": 0.45, "y": _ABOVE_BARS / height, "width": 0.52, "height": share}
             chart.set_plotarea({"layout": area})
@@ -359,39 +338,10 @@ class _SheetWriter:
         at = {
             "x_offset": _CHART_MARGIN,
             "object_position": 1,
-            "description": title,
+            "description": drawn.title,
         }
         self.sheet.insert_chart(top, len(table.headings), chart, at)
-        return top + rows + 1
-
-
-def _drawn(table: Table) -> Sequence[Line]:
-    return table.lines[: min(table.body, table.most_bars, table.drawn or table.body)]
-
-
-def _chart_rows(table: Table) -> int:
-    """Return the number of rows beside which the picture of a table is, 0 if it has none."""
-    if not table.bars or table.body < _LEAST_BARS:
-        return 0
-    legend = 1 if len(table.bars) > 1 else 0
-    bars = len(_drawn(table))
-    if _has_long_labels(table):
-        bars *= _ROWS_OF_LONG_LABEL
-    return max(_CHART_ROWS, bars + _AROUND_BARS) + legend
-
-
-def _has_long_labels(table: Table) -> bool:
-    """Return whether programs would leave the labels of bars more room than these."""
-    return max(len(value_text(line.values[0])) for line in _drawn(table)) > _LONG_LABEL
-
-
-def _axis_step(bars: Sequence[float]) -> float:
-    """Return a round distance of at most six whole numbers on an axis, whose labels are wide."""
-    part = max(bars, default=0.0) / _AXIS_PARTS
-    if part <= 1:
-        return 1
-    power = 10.0 ** math.floor(math.log10(part))
-    return float(next(step * power for step in (1, 2, 5, 10) if step * power >= part))
+        return top + drawn.rows + 1
 
 
 def _widths(tables: Sequence[Table]) -> list[int]:
@@ -448,7 +398,7 @@ def write_cover(
 def _write_tables(
     book: xlsxwriter.Workbook, sheet: Worksheet, styles: Formats, tables: Sequence[Table]
 ) -> None:
-    beside = _CHART_MARGIN + _CHART_WIDTH if any(map(_chart_rows, tables)) else 0
+    beside = _CHART_MARGIN + _CHART_WIDTH if any(table.chart for table in tables) else 0
     name, widths = str(tables[0].sheet), _widths(tables)
     writer = _SheetWriter(book, sheet, styles, name, widths, beside=beside)
     title = styles.format(bold=True, font_size=13, font_color=style.STRONG, text_wrap=True)

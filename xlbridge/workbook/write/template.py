@@ -24,7 +24,7 @@ from xlbridge.resources import KEY, Column, Fingerprint, Kind, Resource
 from xlbridge.resources.checks import ROW_RULES
 from xlbridge.settings import Headers
 from xlbridge.workbook import style
-from xlbridge.workbook.address import cell_address, column_letters
+from xlbridge.workbook.address import MAX_ROWS, cell_address, column_letters
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
     INSTRUCTIONS_TITLE,
@@ -178,64 +178,57 @@ def add_data_sheets(
         if texts := [index for index, column in columns if column.kind.is_text]:
             ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
-        widths = layout.widths(part, resource)
         sheet.set_comments_author("xlbridge")
         sheet.freeze_panes(1, min(len(before), 2))
-        sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
+        sheet.autofilter(0, 0, _LAST_ROW, last + len(after) - 1)
         sheet.set_tab_color(style.STRONG)
-        _set_printing(sheet, part, len(before), widths)
         sheet.repeat_rows(0)
         sheets[part.sheet] = sheet
     return sheets
 
 
-def _set_printing(sheet: Worksheet, part: Resource, before: int, widths: Sequence[int]) -> None:
-    """Print columns with these widths; ``before`` of them precede those of the resource."""
-    repeated = _repeated_columns(before, widths)
-    print_across_pages(sheet, str(part.title), widths, repeated, dense=before > 0)
-
-
-def _repeated_columns(before: int, widths: Sequence[int]) -> range:
-    """Return the columns to print on each of several pages of the same rows: the number of the row,
-    or the first columns, which are required, if narrow."""
-    if before:
-        return range(1)
-    return range(max(1, *(n for n in range(4) if sum(widths[:n]) <= _MOST_REPEATED)))
-
-
-def _print_filled(
+def _set_printing(
     book: xlsxwriter.Workbook,
     sheet: Worksheet,
     part: Resource,
     resource: Resource,
     layout: SheetLayout,
-    filled: FilledRows,
+    filled: FilledRows | None,
 ) -> None:
-    """Print the sheet up to its last column that is filled or required, on two pages beside each
-    other at most, with columns as wide as their texts need.
+    """Print the sheet on two pages beside each other at most.
 
-    Columns added after the resource's are for the system, not for paper.
+    A ``filled`` sheet is printed up to its last column that is filled or required, with columns as
+    wide as their texts need; columns added after the resource's are for the system, not for paper.
+    Of a blank one, columns are printed as far as they fit, the required ones first.
     """
     before, _ = layout.added(part, resource)
-    widths, last = layout.widths(part, resource), len(before)
-    for index, column in enumerate(part.sheet_columns, len(before)):
-        longest = filled.longest.get(index, 0)
-        if longest or column.required:
-            last = index + 1
-        heading = style.heading_width(layout.header(column)) + _HEADER_INDENT
-        most = widths[index]
-        if column.kind.is_text:
-            most = FREE_TEXT_WIDTH if before and column.kind is Kind.TEXT else _MAX_WIDTH
-        width = min(max(heading, longest + _BESIDE_TEXT), most)
-        if width != widths[index]:
-            widths[index] = width
-            sheet.set_column(index, index, width, cell_format(book, column))
-    repeated = _repeated_columns(len(before), widths)
+    widths = layout.widths(part, resource)
+    last, last_row = len(widths), MAX_ROWS
+    if filled is not None:
+        last, last_row = len(before), filled.rows + 1
+        for index, column in enumerate(part.sheet_columns, len(before)):
+            longest = filled.longest.get(index, 0)
+            if longest or column.required:
+                last = index + 1
+            heading = style.heading_width(layout.header(column)) + _HEADER_INDENT
+            most = widths[index]
+            if column.kind.is_text:
+                most = FREE_TEXT_WIDTH if before and column.kind is Kind.TEXT else _MAX_WIDTH
+            width = min(max(heading, longest + _BESIDE_TEXT), most)
+            if width != widths[index]:
+                widths[index] = width
+                sheet.set_column(index, index, width, cell_format(book, column))
+    # On each page: the number of the row, or the first columns, which are required, if narrow.
+    narrow = (n for n in range(4) if sum(widths[:n]) <= _MOST_REPEATED)
+    repeated = range(1 if before else max(1, *narrow))
     most = style.DENSE_WIDTH if before else style.READABLE_WIDTH
     last = min(last, style.columns_on_two_pages(widths, repeated, most))
     if last < len(widths):
-        sheet.print_area(0, 0, filled.rows, last - 1)
-    _set_printing(sheet, part, len(before), widths[:last])
+        # Of whole columns, programs print the filled rows. openpyxl would not read the area
+        # as xlsxwriter writes it then.
+        area = f"'{part.sheet}'!$A$1:${column_letters(last - 1)}${last_row}"
+        book.define_name(f"{part.sheet}!_xlnm.Print_Area", f"={area}")
+    print_across_pages(sheet, str(part.title), widths[:last], repeated, dense=bool(before))
 
 
 def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
@@ -599,8 +592,8 @@ def template_sheets(
         sheets = add_data_sheets(book, resource, layout, list_ranges)
         yield book, sheets
         for part in (resource, *resource.children):
-            if part.sheet in filled:
-                _print_filled(book, sheets[part.sheet], part, resource, layout, filled[part.sheet])
+            sheet = sheets[part.sheet]
+            _set_printing(book, sheet, part, resource, layout, filled.get(part.sheet))
         if not instructions_first:
             add_instructions_sheet(book, resource, layout, lists)
         add_lists_sheet(book, resource)
