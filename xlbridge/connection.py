@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 
 from msgspec.structs import replace
 
@@ -43,6 +44,8 @@ def connect(
     if profile.source is not ProfileSource.EMBEDDED:
         target = target_of(settings, profile)
         token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
+        # Its proof takes as long as importing what the first request needs, and no interpreter.
+        Thread(target=token_file.read, daemon=True).start()
         with Client(target, token_file=token_file, retry_policy=retry_policy) as client:
             yield client
         return

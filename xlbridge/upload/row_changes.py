@@ -90,7 +90,12 @@ class RowChanges:
 
     def outcomes(self, request_id: str) -> list[RowOutcome]:
         """Return the outcome of each row of a request, in order, undos aside."""
-        return [outcome for _, _, outcome in self.of_request(request_id)]
+        found = self._db.execute(
+            "SELECT CASE WHEN undo IS NULL THEN outcome ELSE 'accepted' END "
+            "FROM changes WHERE job = ? AND request = ? ORDER BY position",
+            request_key(request_id),
+        )
+        return [_OUTCOMES[outcome] for (outcome,) in found.fetchall()]
 
     def has_accepted(self, job_id: str) -> bool:
         """Return whether any row of a job or request was written, as far as is known."""
@@ -284,7 +289,9 @@ class _Mark(NamedTuple):
 
 
 _OUTCOMES = {outcome.value: outcome for outcome in RowOutcome}
-_UNSENT = "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND request = ?"
+_UNSENT = (
+    "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND request = ? AND outcome <> 'unsent'"
+)
 _SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND request = ? AND outcome = ?"
 _AS_PLANNED = (
     "UPDATE changes SET outcome = CASE WHEN reason = 'rejected' THEN 'rejected' ELSE action END "
