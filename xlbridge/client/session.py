@@ -279,7 +279,12 @@ class TokenFile:
         self._path.unlink(missing_ok=True)
 
     def _proof(self, salt: bytes, n: int, r: int, p: int) -> str:
-        return _scrypt(self._password, salt, n, r, p)
+        with _PROVING:
+            return _scrypt(self._password, salt, n, r, p)
+
+
+_PROVING = threading.Lock()
+"""Lock of the proofs, so that a thread that needs one waits for the thread that computes it."""
 
 
 @lru_cache(maxsize=8)
