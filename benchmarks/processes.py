@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _INTERVAL = 0.02
+_WORK_INTERVAL = 0.005
 # An installed program is compiled once, not with each command.
 _ENVIRONMENT = {n: value for n, value in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
 
@@ -123,11 +124,50 @@ class _MemorySampler:
             self._peak = max(self._peak, resident(self._pid))
 
 
+class WorkSampler:
+    """Samples for a block whether a process works; ``seconds`` are those in which it did."""
+
+    def __init__(self, pid: int) -> None:
+        self.seconds = 0.0
+        self._pid = pid
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._sample)
+
+    def __enter__(self) -> "WorkSampler":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        last = time.perf_counter()
+        while not self._stopped.wait(_WORK_INTERVAL):
+            works = _works(self._pid)
+            now = time.perf_counter()
+            self.seconds += (now - last) * works
+            last = now
+
+
+def _works(pid: int) -> bool:
+    """Return whether a thread of a process or its helpers runs, may run or waits for the disk."""
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            state = (task / "stat").read_text("utf-8").rpartition(")")[2].split()[0]
+            helpers = (task / "children").read_text().split()
+            if state in "RD" or any(map(_works, map(int, helpers))):
+                return True
+    except OSError:
+        pass  # It has ended meanwhile.
+    return False
+
+
 def processor_seconds(pid: int) -> float:
-    """Return the processor seconds of a process so far, 0 if unknown."""
+    """Return the processor seconds of a process and its ended helpers so far, 0 if unknown."""
     stat = Path(f"/proc/{pid}/stat")
-    fields = stat.read_text("utf-8").rpartition(")")[2].split() if stat.exists() else ["0"] * 13
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    fields = stat.read_text("utf-8").rpartition(")")[2].split() if stat.exists() else ["0"] * 15
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> int:

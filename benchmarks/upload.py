@@ -7,9 +7,11 @@ Plans and uploads ROWS (default 20,000) titles through the queue to a sandbox th
 process. Prints wall seconds and processor seconds of each command with its helpers, and of the
 sandbox meanwhile; the client's cost of ``batch plan`` and of a preview relative to validating; rows
 per second next to single httpx posts in the same run; the memory of the largest process; and the
-client's share of wall time, in which the sandbox does not work. Asserts nothing. Commands and
-sandbox run with PYTHON (default: this one); in a development environment imports take longer than
-for users.
+client's share: the part of the wall time in which no thread of the sandbox and its helpers runs, is
+ready to run, or waits for the disk. It includes waits for a poll of a sandbox that is done, and is
+no less because the client works at the same time as the sandbox. Other load on the machine
+lengthens both sides. Asserts nothing. Linux only. Commands and sandbox run with PYTHON (default:
+this one); in a development environment imports take longer than for users.
 
 With ``--before``, that commit also uploads new titles, in turn, each to a sandbox of its own
 commit. Prints medians of N (5) pairs and both rates.
@@ -31,7 +33,7 @@ from pathlib import Path
 
 import httpx
 import xlsxwriter
-from processes import processor_seconds
+from processes import WorkSampler, processor_seconds
 
 import xlbridge
 
@@ -67,19 +69,25 @@ class System:
 class Cost:
     """Seconds of a command: wall, its processor time, the sandbox's processor time.
 
-    ``memory`` is the peak of its largest process in MB.
+    ``working`` are the wall seconds in which the sandbox works, ``memory`` is the peak of the
+    command's largest process in MB.
     """
 
     elapsed: float
     client: float
     server: float
+    working: float
     memory: float
+
+    @property
+    def share(self) -> float:
+        """Part of the wall time in which the sandbox does not work."""
+        return 1 - self.working / self.elapsed
 
     def line(self, name: str, more: str = "") -> str:
         """Return the costs as a line of the table."""
         seconds = f"{self.elapsed:8.2f}{self.client:8.2f}{self.server:8.2f}"
-        share = f"{1 - self.server / self.elapsed:8.0%}"
-        return f"  {name:26}{seconds}{share}{self.memory:8,.0f}   {more}"
+        return f"  {name:26}{seconds}{self.share:8.0%}{self.memory:8,.0f}   {more}"
 
 
 def main() -> None:
@@ -166,6 +174,7 @@ def median(costs: list[Cost]) -> Cost:
         statistics.median(cost.elapsed for cost in costs),
         statistics.median(cost.client for cost in costs),
         statistics.median(cost.server for cost in costs),
+        statistics.median(cost.working for cost in costs),
         max(cost.memory for cost in costs),
     )
 
@@ -221,11 +230,13 @@ def cost_of(system: System, *arguments: object) -> tuple[Cost, dict[str, int]]:
         _children_time(),
         processor_seconds(system.sandbox),
     )
-    output, memory = _run(system, *arguments)
+    with WorkSampler(system.sandbox) as work:
+        output, memory = _run(system, *arguments)
     cost = Cost(
         time.perf_counter() - start,
         _children_time() - children,
         processor_seconds(system.sandbox) - sandbox,
+        work.seconds,
         memory,
     )
     return cost, json.loads(output)["rows"] if "json" in arguments else {}

@@ -502,11 +502,11 @@ def _plain(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def value_of_json(text: str | bytes) -> Any:
-    """Return the value that ``json_text`` encoded."""
+def value_of_json(text: str | bytes, kind: Any = Any) -> Any:
+    """Return the value of a ``kind`` that ``json_text`` encoded."""
     import msgspec
 
     try:
-        return msgspec.json.decode(text)
+        return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError:
-        return json.loads(text)
+        return msgspec.convert(json.loads(text), kind)

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 
-_POLL_GROWTH = 1.25
-"""Growth of the pauses between polls of a log, which are in proportion to the time elapsed."""
+_FIRST_POLL, _POLL_GROWTH = 0.03, 1.15
+"""Seconds from the first poll of a log to the second, and growth of the pauses, which are in
+proportion to the time elapsed."""
 
 _LEAST_PENDING_SECONDS = 30.0
 """Seconds that a file may wait in a queue that runs by itself, if the settle time is shorter."""
@@ -181,7 +182,11 @@ def _poll(context: "RunContext", job: Job) -> "Step":
         return False
 
     log = read_until(
-        lambda: _read_log(context, job), is_last, context.options.sleep, growth=_POLL_GROWTH
+        lambda: _read_log(context, job),
+        is_last,
+        context.options.sleep,
+        first_pause=_FIRST_POLL,
+        growth=_POLL_GROWTH,
     )
     if isinstance(log, Text):
         return context.doubt(job, log)
@@ -465,13 +470,16 @@ def preview(context: "RunContext", job: Job) -> "Step":
             return context.end(job, State.PREVIEWED, previewed=data.count), False
         case Executed(data):
             # Columns with an open spelling of which the preview shows values.
+            doubted = [name for name in job.spec.columns if has_two_spellings(name)]
             shown = {
                 name.casefold()
-                for record in (data.registros if isinstance(data, ImportRecords) else ())
+                for record in (
+                    data.registros if doubted and isinstance(data, ImportRecords) else ()
+                )
                 for name, value in record.items()
                 if value not in (None, "")
             }
-            taken = [n for n in job.spec.columns if has_two_spellings(n) and n.casefold() in shown]
+            taken = [name for name in doubted if name.casefold() in shown]
             detail: dict[str, Any] = {"taken_fields": taken} if taken else {}
             return context.journal.record(
                 job, State.PREPARED, previewed=data.count, preview_done=True, **detail

@@ -300,6 +300,5 @@ class StoredSnapshots:
 
 def snapshot_from_json(text: bytes) -> Snapshot:
     """Return a stored snapshot."""
-    import msgspec
-
-    return msgspec.convert(value_of_json(text), tuple[RowSnapshot | None, ...])
+    found: Snapshot = value_of_json(text, tuple[RowSnapshot | None, ...])
+    return found

@@ -284,7 +284,9 @@ class _Mark(NamedTuple):
 
 
 _OUTCOMES = {outcome.value: outcome for outcome in RowOutcome}
-_UNSENT = "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND request = ?"
+_UNSENT = (
+    "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND request = ? AND outcome <> 'unsent'"
+)
 _SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND request = ? AND outcome = ?"
 _AS_PLANNED = (
     "UPDATE changes SET outcome = CASE WHEN reason = 'rejected' THEN 'rejected' ELSE action END "
