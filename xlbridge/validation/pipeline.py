@@ -1,11 +1,11 @@
 """Validation of a sheet, a workbook, or all sheets of a workbook, from file to findings."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -62,6 +62,7 @@ from xlbridge.validation.results import (
 )
 from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.validation.sheet_findings import sheet_findings, without_repeated
+from xlbridge.workbook import WorkbookOrigin
 from xlbridge.workbook.read import (
     SheetCells,
     WorkbookCells,
@@ -150,6 +151,7 @@ class _Validator:
     accepted: AcceptedFindings = field(default_factory=AcceptedFindings)
     on_column: OnColumn = lambda _: None
     memo: ColumnMemo | None = None
+    words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def validate_sheet(self, choice: ChosenSheet, fingerprint: str | None = None) -> ValidatedSheet:
         """Validate the cells of the chosen sheet; ``fingerprint`` is the workbook's."""
@@ -172,7 +174,20 @@ class _Validator:
             return ValidatedSheet(self.file, resource, cells.name, findings=findings)
         header = match_header(cells, position, resource, choice.main)
         key = _acceptance_key(resource, header_texts(cells, position))
-        validated = self.validate_rows(resource, choice, header, self.format_lookup(cells), key)
+        within = "" if choice.main is None else f"{resource.sheet}."
+        words = {
+            path.removeprefix(within): of_column
+            for path, of_column in self.words.items()
+            if path.startswith(within)
+        }
+        if words:
+            # Late, as mapped sheets are.
+            from xlbridge.validation.mapping.application import replace_words
+
+            mapped = replace_words(choice, header, words)
+            validated = self.validate_mapped_rows(resource, mapped, key, ())
+        else:
+            validated = self.validate_rows(resource, choice, header, self.format_lookup(cells), key)
         if outdated := outdated_template(fingerprint, resource, cells, position):
             validated.findings = [*outdated, *validated.findings]
         return validated
@@ -354,12 +369,14 @@ class _Validator:
                 for name, index in header.columns.items()
             },
             constants=tuple(header.constants),
-            # What a mapping makes of several cells, or of its values, stands in no cell.
+            # What a mapping makes of several cells stands in no cell.
             named={
                 column.name: column.link.has_codes
                 for column in resource.columns
-                if column.link and column.name in header.columns.keys() - header.converted
+                if column.link
+                and column.name in header.columns.keys() - (header.converted - header.words.keys())
             },
+            words=header.words,
             accepted=dict(accepted),
             accepted_texts=texts,
             acceptance_key=key,
@@ -405,6 +422,9 @@ def validate_sheets(
     validator = _Validator(request.file, request.reading, request.accepted, on_column, memo)
     with gc_paused():
         cells = workbook() if workbook else read_workbook(request.file, limits, request.sheet)
+        if cells.fingerprint is not None and request.mapping is None:
+            origin = WorkbookOrigin.of(request.file)
+            validator = replace(validator, words={} if origin is None else origin.words)
         catalogue = _with_listed_columns(cells, catalogue)
         mains: Iterable[ValidatedSheet]
         skipped: list[str] = []

@@ -114,12 +114,12 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     record_numbers = [planned[at].number for at in positions] if planned else []
     wrong_by_index = {i: sent.wrong[row] for i, row in enumerate(rows) if sent.wrong.get(row)}
     children: Iterable[ChildRows] = child_rows(resource, rejected)
-    listed, words = _names_of_records(context, job, rows)
+    listed, words, names = _own_words(context, job, rows)
     for index, at in enumerate(positions):
-        raw_cells[index] = {**words.get(numbers[at], {}), **raw_cells.get(index, {})}
-    if listed:
-        # Names of records are understood again.
-        resource = listing_resource(resource, context.catalogue, listed)
+        raw_cells[index] = {**names.get(numbers[at], {}), **raw_cells.get(index, {})}
+    if listed or words:
+        # Names of records, and words for values, are understood again.
+        resource = listing_resource(resource, context.catalogue, listed, words)
         children = (
             replace(items, resource=child)
             for items in children
@@ -132,17 +132,18 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
             row_text(number) if number_in_row(number) else number
             for number in (origins.get(row, row) for row in rows)
         ],
-        job.origin_of_file(),
+        replace(job.origin_of_file(), words=words),
         upload_summary(context, job, sent, target),
         [_rejected_items(items, messages, raw_cells, wrong_by_index) for items in children],
     )
 
 
-def _names_of_records(
+def _own_words(
     context: UploadContext, job: Job, rows: Sequence[int]
-) -> tuple[Collection[str], Mapping[int, Mapping[str, str]]]:
+) -> tuple[Collection[str], Mapping[str, Mapping[str, Any]], Mapping[int, Mapping[str, str]]]:
     """Return the columns in which the sheet of a job names records of registries, those of child
-    sheets as ``list.column``, and the names in their cells by row and column.
+    sheets as ``list.column``; those with words for values; and what their cells say by row and
+    column.
 
     A column without codes that has a number in these rows is not one of them, as the number could
     be the code of another record; documents are too long for that.
@@ -157,7 +158,7 @@ def _names_of_records(
     except OSError:
         is_same = False
     if not is_same:
-        return (), names
+        return (), {}, names
     sheets: dict[str, SheetCells] = {}
 
     def name_at(sheet: str, address: str) -> str:
@@ -166,8 +167,8 @@ def _names_of_records(
         cells, (row, column) = sheets[sheet], cell_position(address)
         return display(cells.columns[column - cells.first_column].value(row - 1)).strip()
 
-    listed, items = list[str](), job.items
-    for path, has_codes in job.notes.named.items():
+    listed, items, named, words = list[str](), job.items, job.notes.named, {**job.notes.words}
+    for path in {**named, **words}:
         child, _, name = path.rpartition(".")
         found = dict[tuple[int, str], str]()
         for row in rows:
@@ -180,12 +181,22 @@ def _names_of_records(
                     sheet, _, address = cell.rpartition("!")
                     found[row, item_column(child, number, name)] = name_at(sheet, address)
         numbers = (text for text in found.values() if text.isdecimal())
-        if has_codes or not any(len(text) <= _MAX_CODE_LENGTH for text in numbers):
+        is_listed = path in named and (
+            named[path] or not any(len(text) <= _MAX_CODE_LENGTH for text in numbers)
+        )
+        if is_listed:
             listed.append(path)
-            for (row, column), text in found.items():
-                if text:
-                    names[row][column] = text
-    return listed, names
+        elif path in named:
+            words.pop(path, None)
+        known = set(map(_comparable, words.get(path, ())))
+        for (row, column), text in found.items():
+            if text and (is_listed or _comparable(text) in known):
+                names[row][column] = text
+    return listed, words, names
+
+
+def _comparable(word: str) -> str:
+    return " ".join(word.split()).casefold()
 
 
 def _rejected_items(

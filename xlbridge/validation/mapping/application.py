@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -210,36 +211,86 @@ def map_rows(
     """Return the cells of the rows that are not left out, Excel's numbers, for the columns of a
     resource, and for those that are ``given``."""
     columns = list(columns)
-    cells = found.cells
-    errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
-    raw = replace(cells.raw, errors=errors, without_result=without_result)
     header = _mapped_header(columns, resource, found)
     header.left_out.update(left_out)
-    added: list[CellColumn] = []
+    added = _AddedColumns(found.cells, header)
     kept_rows: dict[int, frozenset[int]] = {}
     split: set[int] = set()
     conversions = _converted_columns(columns, resource, found, formats_of, left_out)
     for mapped, converted in chain(conversions, given):
         indexes = [found.index(text) for text in mapped.sources]
-        index = len(cells.columns) + len(added)
-        added.append(CellEncoder().encode(converted.values))
-        header.columns[mapped.name], header.sources[index] = index, indexes[0]
+        # Only the first part of a split column reports its errors.
+        is_later_part = converted.kept_rows is not None and indexes[0] in split
+        index = added.add(mapped.name, indexes, converted, with_errors=not is_later_part)
         header.names[mapped.name] = " + ".join(mapped.sources)
-        header.unusable[mapped.name] = converted.unusable
-        if converted.kept_rows is None:
-            header.converted.add(mapped.name)
-        else:
+        if converted.kept_rows is not None:
             kept_rows[index] = converted.kept_rows
-            # Only the first part of a split column reports its errors.
-            if indexes[0] in split:
-                continue
             split.add(indexes[0])
-        in_sheet = cells.first_column + index
-        in_source = [cells.first_column + source for source in indexes]
-        errors |= {(r, in_sheet): e for (r, c), e in cells.raw.errors.items() if c in in_source}
-        without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in in_source}
-    with_added = SheetCells(cells.name, cells.first_column, [*cells.columns, *added], raw)
-    return MappedSheet(ChosenSheet(with_added, resource), header, kept_rows)
+        elif mapped.values is not None and (words := _words(mapped.values)):
+            header.words[mapped.name] = words
+    return MappedSheet(ChosenSheet(added.cells(), resource), header, kept_rows)
+
+
+class _AddedColumns:
+    """Converted columns, which are added to the cells of a sheet and to its header."""
+
+    def __init__(self, cells: SheetCells, header: Header) -> None:
+        self._cells = cells
+        self._header = header
+        self._columns = list(cells.columns)
+        self._errors, self._without_result = dict(cells.raw.errors), set(cells.raw.without_result)
+
+    def add(
+        self, name: str, sources: Sequence[int], converted: ConvertedCells, *, with_errors: bool
+    ) -> int:
+        """Add a column and return its index; ``with_errors`` with those of its sources."""
+        cells, header, index = self._cells, self._header, len(self._columns)
+        self._columns.append(CellEncoder().encode(converted.values))
+        header.columns[name], header.sources[index] = index, sources[0]
+        header.unusable[name] = converted.unusable
+        if converted.kept_rows is None:
+            header.converted.add(name)
+        if with_errors:
+            at, of = cells.first_column + index, [cells.first_column + one for one in sources]
+            self._errors |= {(r, at): e for (r, c), e in cells.raw.errors.items() if c in of}
+            self._without_result |= {(r, at) for r, c in cells.raw.without_result if c in of}
+        return index
+
+    def cells(self) -> SheetCells:
+        """Return the sheet with the added columns."""
+        cells = self._cells
+        raw = replace(cells.raw, errors=self._errors, without_result=self._without_result)
+        return SheetCells(cells.name, cells.first_column, self._columns, raw)
+
+
+_MOST_WORDS = 1_000
+
+
+def _words(values: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    """Return the words of a mapped column that may also stand for its values elsewhere, beside
+    codes: none if one is a number, which could be another code."""
+    words = {text: value for text, value in values.items() if text not in DOCUMENTS}
+    is_clear = len(words) <= _MOST_WORDS and not any(map(str.isdecimal, words))
+    return words if is_clear else {}
+
+
+def replace_words(
+    choice: ChosenSheet, header: Header, words: Mapping[str, Mapping[str, Any]]
+) -> MappedSheet:
+    """Return a sheet of ``header`` with the values of the words in some of its columns; other texts
+    stay unchanged."""
+    cells, resource = choice.cells, choice.resource
+    added = _AddedColumns(cells, header)
+    for name, values in words.items():
+        if resource is None or name not in header.columns:
+            continue
+        source, column = header.columns[name], resource.by_name[name]
+        targets = {text: _to_cell(column, value) for text, value in values.items()}
+        rows = range(header.row + 1, cells.height + 1)
+        converted = convert_values(cells.columns[source], rows, targets, is_complete=False)
+        added.add(name, [source], converted, with_errors=True)
+        header.words[name] = values
+    return MappedSheet(replace(choice, cells=added.cells()), header, {})
 
 
 _SIGNS = re.compile(r"[-−()]")
