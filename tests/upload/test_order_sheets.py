@@ -217,7 +217,7 @@ def test_a_rejected_order_is_returned_with_its_items_and_retried(
     (rejected,) = report["rejected"]
     assert (rejected["row"], rejected["column"]) == (3, "produtos.1.idProduto")
     assert rejected["cell"] == "produtos!B5"
-    assert "produtos!B5 (Product number in the system)" in str(column_of(copy, "Reason")[1])
+    assert "produtos!B5 (idProduto)" in str(column_of(copy, "Reason")[1])
     assert [rule["column"] for rule in report["drift"]] == ["produtos.idProduto"]
     book = load_workbook(report["rejects_file"])
     items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]

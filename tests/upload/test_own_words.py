@@ -47,7 +47,8 @@ def send_shops(
     header = ["Loja", *row, "numeroDoDocumento"]
     mapping = write_mapping(folder / "m.yaml", header, values)
     path = write_rows(folder / "lojas.xlsx", header, rows)
-    sent = xlbridge("upload", path, "--map", mapping, *SENT, **credentials(sandbox))
+    copy = ("--annotate", folder / "lojas-enviadas.xlsx")
+    sent = xlbridge("upload", path, "--map", mapping, *SENT, *copy, **credentials(sandbox))
     assert sent.returncode == 1, sent.stderr
     return Path(json.loads(sent.stdout)["rejects_file"])
 
@@ -133,3 +134,42 @@ def test_what_is_no_word_is_its_code(
 ) -> None:
     rejects = send_shops(xlbridge, demo_sandbox, tmp_path, {shop: 999_998}, values)
     assert cells_of(rejects, "codigoDaFilial") == [1]
+
+
+def test_the_command_in_a_copy_of_a_mapped_sheet_sends_it_again(
+    xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    shops = {"Matriz": 999_998, "2 – Filial Curitiba": 1001}
+    send_shops(xlbridge, demo_sandbox, tmp_path, shops, BRANCHES)
+    book = load_workbook(tmp_path / "lojas-enviadas.xlsx")
+    command = str(book.worksheets[0]["A3"].value).rpartition(": xlbridge ")[2].split()
+    sheet = book.worksheets[1]
+    header = [cell.value for cell in sheet[1]]
+    sheet.cell(2, header.index("codigoDoCliente") + 1, 1001)
+    book.save(tmp_path / "lojas-enviadas.xlsx")
+    sent = xlbridge(*command, *SENT, **credentials(demo_sandbox))
+    assert sent.returncode == 0, sent.stderr
+    assert json.loads(sent.stdout)["rows"]["created"] == 1
+
+
+def test_reasons_in_a_copy_call_the_columns_as_its_sheet_does(
+    xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    header = ["codigoDaFilial", "codigoDoCliente", "Classe"]
+    row = {**GOOD["contasreceber"], "codigoDoItemDeLancamento": "9.99.999"}
+    others = {
+        name: it for name, it in row.items() if name not in {*header, "codigoDoItemDeLancamento"}
+    }
+    columns = {name: {"from": name} for name in [*header[:2], *others]}
+    columns["codigoDoItemDeLancamento"] = {"from": "Classe"}
+    header += others
+    content = {"version": 1, "resource": "contasreceber", "header": header, "columns": columns}
+    (tmp_path / "m.yaml").write_text(json.dumps(content), "utf-8")
+    write_rows(tmp_path / "t.xlsx", header, [[1, 1001, "9.99.999", *others.values()]])
+    options = ("--map", "m.yaml", *SENT, "--annotate", "copy.xlsx")
+    sent = xlbridge("upload", "t.xlsx", *options, **credentials(demo_sandbox))
+    assert sent.returncode == 1, sent.stderr
+    summary, sheet = load_workbook(tmp_path / "copy.xlsx").worksheets
+    assert "Classe" in sheet["C2"].comment.text
+    texts = [str(cell.value) for row in summary.iter_rows() for cell in row]
+    assert any(text.startswith("Classe: 9.99.999") for text in texts), texts

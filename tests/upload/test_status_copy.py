@@ -116,7 +116,7 @@ def test_a_held_row_says_what_differs(
     state, reason, _, to_do = statuses_of(load_workbook(tmp_path / "viva.xlsx")["Clientes"])[4]
     assert state == "not sent, waiting for you"
     assert reason == (
-        "In the system with other values, which the interface cannot change (Trade name: sheet "
+        "In the system with other values, which the interface cannot change (nomeComercial: sheet "
         f"'Outro {document}', system 'Novo {document}')"
     )
     assert to_do == "Change it by hand in the system"

@@ -93,10 +93,7 @@ def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list
     """Return the status columns of the main sheet and of its child sheets."""
     source, limits, resource = Path(job.spec.file), context.settings.limits, sent.resource
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
-    statuses = {
-        row: replace(status, reason=resource.with_titles(status.reason))
-        for row, status in _by_row(row_statuses(context, job)).items()
-    }
+    statuses = _by_row(row_statuses(context, job))
     header = find_header_row(main, resource)
     if header is None:
         # A foreign one is the last filled row above the others.
@@ -255,15 +252,17 @@ def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
         RowLedger.of(context.journal, job),
         context.catalogue.named(job.spec.resource),
     )
-    codes, columns = _CodesByJob(context), resource.by_path
+    codes = _CodesByJob(context)
+    if job.notes.titles:
+        resource = resource.titled_as(job.notes.titles)
 
     def reason(change: RowChange) -> str:
         if change.planned is not None:
-            return sentence(change.planned.why_text(columns))
+            return sentence(change.planned.why_text(resource.by_path))
         return str(ledger.reason(change) or "")
 
     return {
-        row: RowStatus(change.outcome, reason(change), codes.of(change))
+        row: RowStatus(change.outcome, resource.with_titles(reason(change)), codes.of(change))
         for row, change in ledger.rows_of(job).items()
         if change.is_record
     }
