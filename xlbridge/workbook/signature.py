@@ -110,8 +110,8 @@ def is_generated_sheet(sheet: str, first_cells: Iterable[object]) -> bool:
 STATUS_COLUMNS = (
     Text(pt="Situação no envio", en="State in the upload"),
     titles.REASON,
-    Text(pt="Código no sistema", en="Code in the system"),
     titles.WHAT_TO_DO,
+    Text(pt="Código no sistema", en="Code in the system"),
 )
 """Columns that a status copy adds after the data; not columns of the resource."""
 
