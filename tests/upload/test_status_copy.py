@@ -253,3 +253,21 @@ def test_the_page_of_an_upload_leaves_names_of_branches_for_its_summary(
     )
     lines = [row[0].value for row in load_workbook(tmp_path / "viva.xlsx").worksheets[0].rows]
     assert any(str(line).startswith("1 – ") for line in lines), lines
+
+
+def test_the_first_rejects_of_a_home_have_names_of_branches(
+    xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    row = GOOD["contasreceber"]
+    rows = [
+        [*(row | {"codigoDoCliente": client, "numeroDoDocumento": new_cnpj()}).values()]
+        for client in (1001, 999_999)
+    ]
+    write_rows(tmp_path / "titulos.xlsx", [*row, "numeroDoDocumento"], rows)
+    sent = xlbridge(
+        "upload", "titulos.xlsx", "--yes", "--format", "json", **credentials(demo_sandbox)
+    )
+    assert sent.returncode == 1, sent.stderr
+    summary = load_workbook(json.loads(sent.stdout)["rejects_file"]).worksheets[0]
+    lines = [row[0].value for row in summary.rows]
+    assert any(str(line).startswith("1 – ") for line in lines), lines

@@ -351,7 +351,7 @@ class Uploads:
                         raise
                     hint = _PARTLY_APPLIED.format(job=job.arguments())
                     raise InDoubt(error.message, hint) from error
-                return ensure_evidence(self._context, ended)
+                return ensure_evidence(self._context, ended, self._client)
         except XlbridgeError as error:
             error.add_note(f"xlbridge resume {job.arguments()}")
             raise

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from xlbridge.upload.results.verdict import RowOutcome, item_column, parse_item_
 from xlbridge.workbook import cell_position
 
 if TYPE_CHECKING:
+    from xlbridge.client import Client
     from xlbridge.upload.lookup.snapshot import RowValues
     from xlbridge.upload.payload import ChildRows
     from xlbridge.workbook.read import SheetCells
@@ -40,9 +42,10 @@ _MAX_CODE_LENGTH = 10
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
 
 
-def ensure_evidence(context: UploadContext, job: Job) -> Job:
+def ensure_evidence(context: UploadContext, job: Job, client: "Client | None" = None) -> Job:
     """Write the missing evidence of a job, or of its whole sheet if it is a part; return the job.
 
+    A ``client`` reads names of records that were never read.
     For rejected or held rows that is the rejects workbook, for a doubt the page to decide it. Both
     are written next to the analyst's file, or into the home folder if that is not possible.
     """
@@ -59,7 +62,8 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
         held = one.state in _ENDED and one.held > 0
         is_sheet = one.parent is None and not one.is_task
         if is_sheet and (rejected or held) and not _exists(one.notes.rejects_file):
-            written = _write_evidence(context, one, _REJECTS_NAME, _write_rejects_workbook)
+            write = partial(_write_rejects_workbook, client=client)
+            written = _write_evidence(context, one, _REJECTS_NAME, write)
             journal.record(one, one.state, rejects_file=str(written))
     return journal.job(job.id)
 
@@ -87,7 +91,9 @@ def _write_evidence(
     return target
 
 
-def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> None:
+def _write_rejects_workbook(
+    context: UploadContext, job: Job, target: Path, client: "Client | None"
+) -> None:
     """Write the rejected rows of a job to ``target``, in the layout of the template.
 
     If the whole sheet was rejected, rows without an error of their own are included, since they
@@ -133,7 +139,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
             for number in (origins.get(row, row) for row in rows)
         ],
         replace(job.origin_of_file(), words=words),
-        upload_summary(context, job, sent, target),
+        upload_summary(context, job, sent, target, client),
         [_rejected_items(items, messages, raw_cells, wrong_by_index) for items in children],
     )
 

@@ -88,7 +88,7 @@ def write_status_copy(
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
         sent = UploadRows.of(context, job)
         sheets, open_rows = _remarks(context, job, sent)
-        summary = upload_summary(context, job, sent, target)
+        summary = upload_summary(context, job, sent, target, client)
         origin, carried = job.origin_of_file(copy=True), WorkbookOrigin.of(source)
         if carried is not None and carried.system:
             # Its record numbers stay those of the system that it was exported from.
