@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
@@ -458,7 +458,8 @@ def write_remark_columns(
                 keep_in_view(root, header_row, first)
                 _colour_cells(root, sheet.wrong, styles, sheet.severities, last)
                 if sheet.notes or package.related(part, "comments"):
-                    replace_comments(package, part, root, sheet.notes)
+                    notes = dict(islice(sheet.notes.items(), AnnotatedSheet.MAX_SHOWN))
+                    replace_comments(package, part, root, notes)
         titled = replace(summary, title=origin.summary_title)
         _replace_upload_summary(package, styles, titled, sheets[0].sheet, open_rows)
         styles.save()
