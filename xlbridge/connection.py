@@ -84,18 +84,15 @@ def read_branch_names(
     ``client`` is one that is open already.
     """
     # Slow to import, and needed by pages only.
-    from xlbridge.client.registries import Registries, StoredNames
-    from xlbridge.resources.references import BRANCH, REFERENCES
+    from xlbridge.client.registries import StoredNames
+    from xlbridge.resources.references import BRANCH
 
     stored = StoredNames(settings, BRANCH)
     with suppress(XlbridgeError), ExitStack() as stack:
         quick = RetryPolicy.quick()
         opened = client or stack.enter_context(connect(settings, announce, quick))
-        names = dict(Registries(opened).names(REFERENCES[BRANCH]))
         # Summaries have them later, without a connection.
-        with suppress(XlbridgeError):
-            stored.write(names, stored.read()[1])
-        return names
+        return stored.read_from(opened)
     return stored.read()[0]
 
 

@@ -133,7 +133,7 @@ def test_titles_are_sent_once_and_their_status_is_in_the_row(
     rows = upload(at_demo, "--yes", "--annotate", "situacao.xlsx")["rows"]
     assert (rows["read"], rows["created"], rows["held"]) == (6, 5, 1)
     sheet = openpyxl.load_workbook(tmp_path / "situacao.xlsx").worksheets[1]
-    *_, state, _, codes, _ = zip(*sheet.iter_rows(min_row=2, values_only=True), strict=True)
+    *_, state, _, _, codes = zip(*sheet.iter_rows(min_row=2, values_only=True), strict=True)
     assert state[:2] == ("accepted", "accepted")
     assert [len(str(text).split(" · ")) for text in codes[:2]] == [3, 2]
     again = upload(at_demo, "--yes")["rows"]

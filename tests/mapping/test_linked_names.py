@@ -419,7 +419,7 @@ lists:
     assert retried.returncode == 0, retried.stderr
 
 
-def test_numbers_and_words_with_values_of_a_mapped_sheet_return_as_codes(
+def test_numbers_of_a_mapped_sheet_return_as_codes_and_words_as_words(
     demo: Path, at_demo: Xlbridge
 ) -> None:
     body = '{"nomeComercial": "Nova", "seuCodigo": "1311"}'
@@ -444,7 +444,7 @@ def test_numbers_and_words_with_values_of_a_mapped_sheet_return_as_codes(
         )
     )
     # As a word of the client's own, 1311 would be the code of another client, too.
-    assert (branch.value, centre.value) == (1, "Logística")
+    assert (branch.value, centre.value) == ("Matriz", "Logística")
     assert isinstance(client.value, int)
     assert client.value != 1311
     account.value, code = 1, client.value

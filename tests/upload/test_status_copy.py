@@ -46,13 +46,17 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     assert sheet["A1"].value == "Clientes novos"
     code = client.registry.clients.list(cnpjcpf=fresh).codigoDoCliente
     statuses = statuses_of(sheet)
-    assert statuses[4] == ("accepted", None, str(code), None)
-    assert (statuses[5][0], statuses[5][2]) == ("rejected", None)
+    assert statuses[4] == ("accepted", None, None, str(code))
+    assert (statuses[5][0], statuses[5][3]) == ("rejected", None)
     assert "já está cadastrado" in str(statuses[5][1])
-    assert statuses[5][3] == "Correct the coloured cells."
-    # The reason is also where the cell is.
-    assert sheet["C5"].comment is not None
-    assert "Correct the coloured cells." in sheet["C5"].comment.text
+    assert statuses[5][2] == "Correct the coloured cells."
+    # The reason is also where the cell is, and at the first cell of the row.
+    for address in ("B5", "C5"):
+        assert sheet[address].comment is not None
+        assert "Correct the coloured cells." in sheet[address].comment.text
+    assert sheet["A5"].comment is None
+    # The header and what names the row stay in view.
+    assert sheet.freeze_panes == "C4"
     summary = load_workbook(copy).worksheets[0]
     assert (summary.title, summary["A1"].value) == (
         "Upload summary",
@@ -68,12 +72,20 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
         "C5",
         "rejected",
         "Correct the coloured cells.",
+        f"{existing} · Novo {existing}",
     ]
     assert listed[1].hyperlink.location == "'Clientes'!C5"
-    [coloured] = sheet.conditional_formatting
-    assert [str(area) for area in coloured.cells.ranges] == ["A5:G5"]
-    assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"
-    assert [sheet.column_dimensions[letter].width for letter in "DEFG"] == [30, 60, 22, 50]
+    # Another link leads to that list.
+    [to_rows] = [row[0] for row in summary.iter_rows(max_row=9) if row[0].hyperlink]
+    caption = summary[str(to_rows.hyperlink.location).rpartition("!")[2]]
+    assert (to_rows.value, caption.value) == ("Rows to see to", "Reason")
+    # The wrong cell stands out in its row.
+    cell, row = sheet.conditional_formatting
+    assert (str(cell.cells), str(row.cells)) == ("C5", "A5:G5")
+    assert cell.rules[0].priority < row.rules[0].priority
+    assert str(cell.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"
+    assert str(row.rules[0].dxf.fill.bgColor.rgb) != f"FF{ERROR_FILL}"
+    assert [sheet.column_dimensions[letter].width for letter in "DEFG"] == [26, 60, 50, 22]
     assert sheet.auto_filter.ref == "A3:G5"
     # The reason is the message of the system; the analyst edits the cells next to it.
     assert [cell.quotePrefix for cell in sheet[5][3:5]] == [True, True]
@@ -113,10 +125,10 @@ def test_a_held_row_says_what_differs(
     Uploads(context, client).run(first, YES)
     job = write_job(context, client, make_clients(document, label="Outro"), "queue")
     write_status_copy(context, Uploads(context, client).run(job, YES), tmp_path / "viva.xlsx")
-    state, reason, _, to_do = statuses_of(load_workbook(tmp_path / "viva.xlsx")["Clientes"])[4]
+    state, reason, to_do, _ = statuses_of(load_workbook(tmp_path / "viva.xlsx")["Clientes"])[4]
     assert state == "not sent, waiting for you"
     assert reason == (
-        "In the system with other values, which the interface cannot change (Trade name: sheet "
+        "In the system with other values, which the interface cannot change (nomeComercial: sheet "
         f"'Outro {document}', system 'Novo {document}')"
     )
     assert to_do == "Change it by hand in the system"
@@ -139,6 +151,17 @@ def test_a_status_copy_of_a_status_copy_replaces_the_columns(
     sheet = load_workbook(tmp_path / "outra.xlsx")["Clientes"]
     assert [cell.value for cell in sheet[3]].count(STATUS_COLUMNS[0].en) == 1
     assert statuses_of(sheet)[4][0] == "accepted"
+
+
+def test_the_panes_of_the_analyst_stay(
+    context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
+) -> None:
+    path = make_clients(new_cnpj())
+    book = load_workbook(path)
+    book["Clientes"].freeze_panes = "C2"
+    book.save(path)
+    copy = copy_of_preview(context, client, path, tmp_path)
+    assert load_workbook(copy)["Clientes"].freeze_panes == "C2"
 
 
 def test_a_changed_file_gets_no_status_copy(
@@ -229,4 +252,22 @@ def test_the_page_of_an_upload_leaves_names_of_branches_for_its_summary(
         == 0
     )
     lines = [row[0].value for row in load_workbook(tmp_path / "viva.xlsx").worksheets[0].rows]
+    assert any(str(line).startswith("1 – ") for line in lines), lines
+
+
+def test_the_first_rejects_of_a_home_have_names_of_branches(
+    xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    row = GOOD["contasreceber"]
+    rows = [
+        [*(row | {"codigoDoCliente": client, "numeroDoDocumento": new_cnpj()}).values()]
+        for client in (1001, 999_999)
+    ]
+    write_rows(tmp_path / "titulos.xlsx", [*row, "numeroDoDocumento"], rows)
+    sent = xlbridge(
+        "upload", "titulos.xlsx", "--yes", "--format", "json", **credentials(demo_sandbox)
+    )
+    assert sent.returncode == 1, sent.stderr
+    summary = load_workbook(json.loads(sent.stdout)["rejects_file"]).worksheets[0]
+    lines = [row[0].value for row in summary.rows]
     assert any(str(line).startswith("1 – ") for line in lines), lines

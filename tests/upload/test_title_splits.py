@@ -156,9 +156,9 @@ def test_a_status_copy_of_a_foreign_sheet_has_the_states_of_titles_and_splits(
         for sheet in ("contaspagar", "rateio")
     )
     assert titles[0] == splits[0] == tuple(column.en for column in STATUS_COLUMNS)
-    codes = [code for _, _, code, _ in titles[1:]]
-    assert titles[1:] == [("accepted", None, code, None) for code in codes]
-    assert splits[1:] == [("accepted", None, code, None) for code in codes for _ in HALVES]
+    codes = [code for *_, code in titles[1:]]
+    assert titles[1:] == [("accepted", None, None, code) for code in codes]
+    assert splits[1:] == [("accepted", None, None, code) for code in codes for _ in HALVES]
     assert len(set(codes)) == 2
 
 

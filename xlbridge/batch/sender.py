@@ -107,7 +107,7 @@ class WorkbookPlan:
         """The reasons why rows will be held."""
         for send in self.sends:
             source = send.planned.source
-            columns = source.resource.columns_beside(source.titles)
+            columns = source.resource.titled_as(source.titles).by_path
             held = (
                 row
                 for row in send.planned.plan.rows

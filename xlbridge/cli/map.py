@@ -124,7 +124,7 @@ def command(
             workbook=workbook,
             numbers=numbers,
         )
-        known = None if online else _known_mapping(file, settings, resource, sheet)
+        known = None if online else known_mapping(file, settings, resource, sheet)
         proposal = known or propose(resource=resource, sheet=sheet)
         if online and isinstance(proposal, MappingProposal):
             from xlbridge.connection import connect
@@ -158,7 +158,7 @@ def command(
     )
 
 
-def _known_mapping(
+def known_mapping(
     file: Path, settings: Settings, resource: str | None, sheet: str | None
 ) -> "SheetMapping | None":
     """Return the mapping that was used before for the header of a file, if any.
@@ -313,7 +313,7 @@ def _suggestion(
 ) -> Sequence[Text]:
     try:
         profile_settings = settings_for(settings, choose_profile(settings))
-        known = _known_mapping(file, profile_settings, None, None)
+        known = known_mapping(file, profile_settings, None, None)
     except XlbridgeError:
         # The command itself reports why the file cannot be read.
         return others

@@ -1,5 +1,6 @@
 """``xlbridge upload``: validates and sends a workbook; ``retry``: sends its corrected rows."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +127,11 @@ def retry_command(
         job = ensure_evidence(context, job)
         settings, resource = context.settings, context.catalogue.named(job.spec.resource)
         path = file or Path(job.notes.rejects_file or "")
+        if reading.mapping is None and not WorkbookOrigin.is_of_rejects(path):
+            from xlbridge.cli.map import known_mapping
+
+            if known := known_mapping(path, settings, resource.name, None):
+                reading = replace(reading, mapping=known.path)
         [request] = reading.requests([path], settings.accepted, resource=resource.name)
         validated = validate_single_sheet(request, settings.schemas, settings.limits)
         request.accepted.remember(settings.accepted, validated.with_children)

@@ -4,16 +4,17 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from xlbridge.client.client import Client
 from xlbridge.client.listings.stream import Record
-from xlbridge.errors import NOT_AS_DOCUMENTED, RemoteRejected, TransportError
+from xlbridge.errors import NOT_AS_DOCUMENTED, RemoteRejected, TransportError, XlbridgeError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
-from xlbridge.resources.references import Reference
+from xlbridge.resources.references import REFERENCES, Reference
 from xlbridge.settings import Settings
 
 __all__ = [
@@ -194,6 +195,7 @@ class StoredNames:
     def __init__(self, settings: Settings, registry: str) -> None:
         system = f"{settings.profile} {settings.base_url}"
         name = hashlib.sha256(system.encode()).hexdigest()[:16]
+        self._registry = registry
         self.path: Path = settings.home / "names" / name / f"{registry}.json"
 
     def read(self) -> tuple[dict[str, str], set[str]]:
@@ -205,6 +207,16 @@ class StoredNames:
         if not isinstance(content, dict):
             return {}, set()
         return content.get("names", {}), set(content.get("inactive", ()))
+
+    def read_from(self, client: Client) -> Mapping[str, str]:
+        """Return the names that the system has now, and store them if possible.
+
+        Raises what ``Client.records`` raises.
+        """
+        names = dict(Registries(client).names(REFERENCES[self._registry]))
+        with suppress(XlbridgeError):
+            self.write(names, self.read()[1])
+        return names
 
     def write(self, names: dict[str, str], inactive: Set[str]) -> None:
         """Store the names. Raises ``UsageError`` if they cannot be written."""

@@ -243,18 +243,27 @@ class Resource:
         names = sum(name == header for name, header in headers.items())
         return headers if 2 * names >= len(headers) else {**self._titles, **headers}
 
-    def columns_beside(self, headers: Mapping[str, str]) -> Mapping[str, Column]:
-        """Return the columns by their paths, titled as by ``titles_beside``."""
-        titles, titled = self.titles_beside(headers), dict[str, Column]()
-        for path, column in self.by_path.items():
-            title = titles.get(path) or titles.get(column.name, column.name)
-            own = title if isinstance(title, Text) else untranslated(title)
-            titled[path] = replace(column, title=own)
-        return titled
+    def titled_as(self, headers: Mapping[str, str]) -> "Resource":
+        """Return the resource with its columns titled as by ``titles_beside``."""
+        titles = self.titles_beside(headers)
+
+        def titled(part: Resource, within: str) -> tuple[Column, ...]:
+            found = [
+                titles.get(within + column.name) or titles.get(column.name, column.name)
+                for column in part.columns
+            ]
+            return tuple(
+                replace(column, title=title if isinstance(title, Text) else untranslated(title))
+                for column, title in zip(part.columns, found, strict=True)
+            )
+
+        children = (replace(it, columns=titled(it, f"{it.sheet}.")) for it in self.children)
+        return replace(self, columns=titled(self, ""), children=tuple(children))
 
     @cached_property
     def _titles(self) -> Mapping[str, Text]:
-        return {column.name: column.title for column in self.by_path.values()}
+        # Lists may have columns of the same names.
+        return {column.name: column.title for column in [*self.by_path.values()][::-1]}
 
     @cached_property
     def required(self) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ digests, claims and payloads treat as any other column.
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import pandas as pd
 
@@ -35,6 +35,8 @@ from xlbridge.workbook.read import read_workbook
 
 if TYPE_CHECKING:
     from xlbridge.upload.context import UploadContext
+
+_T = TypeVar("_T")
 
 _PIECE = 10_000
 """Rows digested together."""
@@ -239,8 +241,8 @@ class SheetSource:
 
     ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
     ``rows`` are Excel row numbers. ``columns`` are as in ``JobSpec``. ``set_aside`` are the rows
-    that are not sent, by position. ``items`` are the addresses of the items of lists, ``titles``
-    and ``named`` are as in ``JobNotes``.
+    that are not sent, by position. ``items`` are the addresses of the items of lists, ``titles``,
+    ``named`` and ``words`` are as in ``JobNotes``.
     """
 
     resource: Resource
@@ -255,6 +257,7 @@ class SheetSource:
     items: Mapping[str, ItemAddresses] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     named: Mapping[str, bool] = field(default_factory=dict)
+    words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
@@ -276,11 +279,8 @@ class SheetSource:
             _rows_set_aside(sheet),
             ItemAddresses.of_sheet(sheet),
             sheet.titles_with_lists,
-            {
-                name if part is sheet else f"{child}.{name}": has_codes
-                for child, part in {"": sheet, **sheet.children}.items()
-                for name, has_codes in part.named.items()
-            },
+            _by_path(sheet, lambda part: part.named),
+            _by_path(sheet, lambda part: part.words),
         )
 
     @classmethod
@@ -311,6 +311,7 @@ class SheetSource:
             job.items,
             job.notes.titles,
             job.notes.named,
+            job.notes.words,
         )
 
     def claims(self) -> RowClaims:
@@ -324,6 +325,17 @@ class SheetSource:
         present = [name for name in self.frame if name in self.columns]
         numbers = () if self.numbers.empty else (self.numbers,)
         return RowTable.of(self.frame[present], *numbers)
+
+
+def _by_path(
+    sheet: ValidatedSheet, of_columns: Callable[[ValidatedSheet], Mapping[str, _T]]
+) -> dict[str, _T]:
+    """Return what is known of the columns of a sheet and its lists, by their paths."""
+    return {
+        name if part is sheet else f"{child}.{name}": known
+        for child, part in {"": sheet, **sheet.children}.items()
+        for name, known in of_columns(part).items()
+    }
 
 
 def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:

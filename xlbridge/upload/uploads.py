@@ -351,7 +351,7 @@ class Uploads:
                         raise
                     hint = _PARTLY_APPLIED.format(job=job.arguments())
                     raise InDoubt(error.message, hint) from error
-                return ensure_evidence(self._context, ended)
+                return ensure_evidence(self._context, ended, self._client)
         except XlbridgeError as error:
             error.add_note(f"xlbridge resume {job.arguments()}")
             raise
@@ -442,7 +442,8 @@ class Uploads:
         unsent = journal.find_unsent(spec, [len(request.spec.rows) for request in requests])
         target = self._client.target.to_json()
         source = planned.source
-        of_sheet = {"file_hash": source.file_hash, "titles": source.titles, "named": source.named}
+        kept = ("file_hash", "titles", "named", "words")
+        of_sheet = {name: getattr(source, name) for name in kept}
         note = {**of_sheet, "import_mode": mode, "target": target, **note}
         if reuse and unsent is not None and unsent.notes.plan_digest == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)

@@ -1,11 +1,11 @@
 """Validation of a sheet, a workbook, or all sheets of a workbook, from file to findings."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -63,6 +63,7 @@ from xlbridge.validation.results import (
 )
 from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.validation.sheet_findings import sheet_findings, without_repeated
+from xlbridge.workbook import WorkbookOrigin
 from xlbridge.workbook.read import (
     SheetCells,
     WorkbookCells,
@@ -153,6 +154,7 @@ class _Validator:
     accepted: AcceptedFindings = field(default_factory=AcceptedFindings)
     on_column: OnColumn = lambda _: None
     memo: ColumnMemo | None = None
+    words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def validate_sheet(self, choice: ChosenSheet, fingerprint: str | None = None) -> ValidatedSheet:
         """Validate the cells of the chosen sheet; ``fingerprint`` is the workbook's."""
@@ -175,15 +177,28 @@ class _Validator:
             return ValidatedSheet(self.file, resource, cells.name, findings=findings)
         header = match_header(cells, position, resource, choice.main)
         key = _acceptance_key(resource, header_texts(cells, position))
-        lookup = self.format_lookup(cells)
-        owner = choice.main or resource
-        if header.made_of and owner.read_back is not None:
-            # Late: it imports the whole interface.
-            from xlbridge.validation.mapping.application import with_record_columns
+        within = "" if choice.main is None else f"{resource.sheet}."
+        words = {
+            path.removeprefix(within): of_column
+            for path, of_column in self.words.items()
+            if path.startswith(within)
+        }
+        if words:
+            # Late, as mapped sheets are.
+            from xlbridge.validation.mapping.application import replace_words
 
-            exported = with_record_columns(choice, header, owner.read_back)
-            choice, lookup = exported.choice, exported.format_lookup(lookup)
-        validated = self.validate_rows(resource, choice, header, lookup, key)
+            mapped = replace_words(choice, header, words)
+            validated = self.validate_mapped_rows(resource, mapped, key, ())
+        else:
+            lookup = self.format_lookup(cells)
+            owner = choice.main or resource
+            if header.made_of and owner.read_back is not None:
+                # Late: it imports the whole interface.
+                from xlbridge.validation.mapping.application import with_record_columns
+
+                exported = with_record_columns(choice, header, owner.read_back)
+                choice, lookup = exported.choice, exported.format_lookup(lookup)
+            validated = self.validate_rows(resource, choice, header, lookup, key)
         if outdated := outdated_template(fingerprint, resource, cells, position):
             validated.findings = [*outdated, *validated.findings]
         return validated
@@ -366,12 +381,14 @@ class _Validator:
                 for text in [shown.removesuffix(REQUIRED_MARK)]
             },
             constants=tuple(header.constants),
-            # What a mapping makes of several cells, or of its values, stands in no cell.
+            # What a mapping makes of several cells stands in no cell.
             named={
                 column.name: column.link.has_codes
                 for column in resource.columns
-                if column.link and column.name in header.columns.keys() - header.converted
+                if column.link
+                and column.name in header.columns.keys() - (header.converted - header.words.keys())
             },
+            words=header.words,
             accepted=dict(accepted),
             accepted_texts=texts,
             acceptance_key=key,
@@ -417,6 +434,9 @@ def validate_sheets(
     validator = _Validator(request.file, request.reading, request.accepted, on_column, memo)
     with gc_paused():
         cells = workbook() if workbook else read_workbook(request.file, limits, request.sheet)
+        if cells.fingerprint is not None and request.mapping is None:
+            origin = WorkbookOrigin.of(request.file)
+            validator = replace(validator, words={} if origin is None else origin.words)
         catalogue = _with_listed_columns(cells, catalogue)
         mains: Iterable[ValidatedSheet]
         skipped: list[str] = []

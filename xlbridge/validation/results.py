@@ -89,7 +89,8 @@ class ValidatedSheet:
     For a mapped sheet, ``headers`` are its own headers by column name, ``constants`` the columns
     that the mapping fills, which are not in ``columns``. For any other, ``titles`` are the names
     or titles in its header, as they stand there. ``named`` are the columns whose cells name records
-    of registries, with true for those that accept codes, too.
+    of registries, with true for those that accept codes, too; ``words`` those in which words stand
+    for values, with these.
 
     ``accepted`` has the number of cells, by code and column, whose finding a person accepted by one
     of ``accepted_texts``; these are remembered under ``acceptance_key``.
@@ -118,6 +119,7 @@ class ValidatedSheet:
     titles: Mapping[str, str] = field(default_factory=dict)
     constants: Collection[str] = ()
     named: Mapping[str, bool] = field(default_factory=dict)
+    words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     read_as: Text | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits, repr=False)
     accepted: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
@@ -401,6 +403,11 @@ def join_blocks(sheets: Sequence[ValidatedSheet]) -> ValidatedSheet:
             name: has_codes
             for name, has_codes in sheets[0].named.items()
             if all(name in sheet.named for sheet in sheets)
+        },
+        words={
+            name: words
+            for name, words in sheets[0].words.items()
+            if all(sheet.words.get(name) == words for sheet in sheets)
         },
         non_records={row: code for sheet in sheets for row, code in sheet.non_records.items()},
         findings=SheetFindings.joined([one for layout in layouts for one in layout], cells),

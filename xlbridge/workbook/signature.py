@@ -3,16 +3,18 @@
 The parser process imports this module: it must stay light.
 """
 
+import json
 import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from html import unescape
 from io import BytesIO
+from itertools import count, takewhile
 from pathlib import Path
-from typing import BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 from xlbridge import files, titles
 from xlbridge.errors import NO_FILE, UsageError
@@ -117,8 +119,8 @@ def is_generated_sheet(sheet: str, first_cells: Iterable[object]) -> bool:
 STATUS_COLUMNS = (
     Text(pt="Situação no envio", en="State in the upload"),
     titles.REASON,
-    Text(pt="Código no sistema", en="Code in the system"),
     titles.WHAT_TO_DO,
+    Text(pt="Código no sistema", en="Code in the system"),
 )
 """Columns that a status copy adds after the data; not columns of the resource."""
 
@@ -159,7 +161,10 @@ def _start_of_part(path: Path, part: str) -> bytes:
 FORMAT_VERSION = 1
 """Version of what workbooks carry about themselves."""
 
-_ORIGIN_PREFIX = "xlbridge-"
+_ORIGIN_PREFIX, _WORDS = "xlbridge-", "words"
+_MAX_PROPERTY = 255
+"""Most characters of a property that Excel keeps."""
+
 _PROPERTY = re.compile(
     rb'<(?:property|meta:user-defined)\b[^>]*?\bname="xlbridge-(\w+)"[^>]*>(?:<\w+:\w+[^>]*>)?([^<]*)<'
 )
@@ -172,8 +177,8 @@ class WorkbookOrigin:
 
     ``system`` identifies the remote system that its record numbers belong to. ``template`` is the
     fingerprint of its layout, ``export`` the exported listing. ``job`` is the upload of a
-    copy of the workbook that was sent, if ``copy`` is true, or of its rejected rows. What does not
-    apply is empty.
+    copy of the workbook that was sent, if ``copy`` is true, or of its rejected rows; ``words`` are
+    those that stand for values in its columns, by the columns' paths. What does not apply is empty.
     """
 
     SYSTEM_PROPERTY: ClassVar = f"{_ORIGIN_PREFIX}system"
@@ -185,6 +190,7 @@ class WorkbookOrigin:
     export: str = ""
     job: str = ""
     copy: bool = False
+    words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def summary_title(self) -> Text:
@@ -213,8 +219,14 @@ class WorkbookOrigin:
                 ).format(path=path),
                 Text(pt="Atualize o xlbridge.", en="Update xlbridge."),
             )
-        texts = {one.name: found.get(one.name, "") for one in fields(cls) if one.name != "copy"}
-        return cls(**texts, copy=found.get("copy") == "yes")
+        others = {"copy", _WORDS}
+        texts = {one.name: found.get(one.name, "") for one in fields(cls) if one.name not in others}
+        pieces = (found.get(f"{_WORDS}{number}", "") for number in count(1))
+        try:
+            words = json.loads("".join(takewhile(bool, pieces)) or "{}")
+        except ValueError:
+            words = {}
+        return cls(**texts, copy=found.get("copy") == "yes", words=words)
 
     @classmethod
     def require_system(cls, path: Path, system: str, profile: str, hint: Text) -> None:
@@ -258,6 +270,14 @@ class WorkbookOrigin:
     def properties(self) -> dict[str, str]:
         """Return the properties to write."""
         values = {**asdict(self), "copy": "yes" if self.copy else ""}
+        del values[_WORDS]
+        # Without spaces, which programs may remove at the ends of a property.
+        words = json.dumps(self.words, separators=(",", ":")).replace(" ", r"\u0020")
+        starts = range(0, len(words) if self.words else 0, _MAX_PROPERTY)
+        values |= {
+            f"{_WORDS}{number}": words[start : start + _MAX_PROPERTY]
+            for number, start in enumerate(starts, start=1)
+        }
         if any(values.values()):
             values["format"] = str(FORMAT_VERSION)
         return {f"{_ORIGIN_PREFIX}{name}": value for name, value in values.items() if value}

@@ -128,3 +128,6 @@ GRADE_COLOURS: Mapping[Grade, tuple[str, str]] = {
 
 SEVERITY_FILLS: Mapping[Severity, str] = {Severity.ERROR: "FFC7CE", Severity.WARNING: "FFEB9C"}
 SEVERITY_FONTS: Mapping[Severity, str] = {Severity.ERROR: "9C0006", Severity.WARNING: "7F6000"}
+ROW_FILLS: Mapping[Severity, str] = {Severity.ERROR: "FFF0F1", Severity.WARNING: "FFFAE6"}
+ROW_FONTS: Mapping[Severity, str] = dict.fromkeys(Severity, "262626")
+"""Colours of rows in which cells are coloured."""

@@ -9,6 +9,7 @@ sheet; ``upload/lookup/links.py`` then replaces the values by codes.
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec.structs import replace as replace_fields
 
@@ -32,6 +33,7 @@ Links = Mapping[str, str]
 """Links of an import sheet by column: a column of the registry's resource; the registry's name, for
 any name of its records; or ``FILE#COLUMN``, for a column of a sheet that was sent before."""
 
+_NO_WORDS: Mapping[str, Collection[str]] = MappingProxyType({})
 _UNIQUENESS_CHECK = "no_repeats"
 _IN_SHEET = "#"
 
@@ -131,21 +133,30 @@ def require_links(links: Links, catalogue: Catalogue, resource: str | None) -> N
 
 
 def listing_resource(
-    resource: Resource, catalogue: Catalogue, columns: Collection[str] | None = None
+    resource: Resource,
+    catalogue: Catalogue,
+    columns: Collection[str] | None = None,
+    words: Mapping[str, Collection[str]] = _NO_WORDS,
 ) -> Resource:
     """Return a resource whose columns accept codes and names of registries' records, as offered by
     a template's lists.
 
     ``columns`` are the listed ones, those of a child sheet as ``list.column``; None for all.
+    ``words`` are what columns have instead of values.
     """
 
     def linked(part: Resource, column: Column) -> Column | None:
         name = column.name if part is resource else f"{part.sheet}.{column.name}"
-        if not column.references or (columns is not None and name not in columns):
-            return None
-        names = registry_names(column.references, catalogue)
-        link = Link(column.references, names, is_loose=True, has_codes=True)
-        return _linked_column(column, link, catalogue)
+        new = None
+        if column.references and (columns is None or name in columns):
+            names = registry_names(column.references, catalogue)
+            link = Link(column.references, names, is_loose=True, has_codes=True)
+            new = _linked_column(column, link, catalogue)
+        if name in words:
+            known = {"isin": {"value": [*words[name]]}}
+            own = replace(_text_column(column), references=column.references)
+            new = replace(new or own, checks=known)
+        return new
 
     return _with_links(resource, linked)
 

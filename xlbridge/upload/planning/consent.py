@@ -56,7 +56,7 @@ class ConsentRequest:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
         if job.spec.mode.channel.of_listing:
             return cls(job, target, journal.plan_of(job))
-        columns = context.catalogue.named(job.spec.resource).columns_beside(job.notes.titles)
+        columns = context.catalogue.named(job.spec.resource).titled_as(job.notes.titles).by_path
         return cls(job, target, journal.plan_of(job), columns)
 
     @property

@@ -7,6 +7,7 @@ The amount and the columns are those of the resource's control totals, as in the
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge import titles
+from xlbridge.errors import XlbridgeError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated, without_values
 from xlbridge.report_forms import (
@@ -42,6 +44,7 @@ from xlbridge.upload.results.verdict import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from xlbridge.client import Client
     from xlbridge.validation import ValidatedSheet
 
 
@@ -164,6 +167,11 @@ class ControlTotals:
         column = self._frame[name]
         values = column.astype(object).where(column.notna(), None).tolist()
         return [self._resource.totals.amount_of({name: value}) for value in values]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns by which rows in the system are summed."""
+        return [column.name for column in self._columns]
 
     @property
     def rows(self) -> Collection[int]:
@@ -333,10 +341,13 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: Path) -> Report:
+def upload_summary(
+    context: UploadContext, job: Job, sent: UploadRows, target: Path, client: "Client | None"
+) -> Report:
     """Return what became of the rows of an upload, in rows and money, and the open ones by reason.
 
-    ``target`` is the workbook that has this report, to be corrected and sent again.
+    ``target`` is the workbook that has this report, to be corrected and sent again. Names of
+    branches that were never read are read by the ``client``, if the system answers.
     """
     # Imported here, as slow to import.
     from xlbridge.client.registries import StoredNames
@@ -344,7 +355,12 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
 
     ledger = RowLedger.of(context.journal, job)
     totals = ControlTotals(sent.resource, sent.numbers, sent.frame)
-    totals.branches, _ = StoredNames(context.settings, BRANCH).read()
+    stored = StoredNames(context.settings, BRANCH)
+    totals.branches, _ = stored.read()
+    has_branches = any(sent.resource.by_name[one].references == BRANCH for one in totals.columns)
+    if client is not None and has_branches and not totals.branches:
+        with suppress(XlbridgeError):
+            totals.branches = stored.read_from(client)
     changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
     records = [change for _, change in changes.values() if change.is_record]
     refused = sum(change.is_refused for change in records)

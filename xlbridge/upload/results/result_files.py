@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from xlbridge.upload.results.verdict import RowOutcome, item_column, parse_item_
 from xlbridge.workbook import cell_position
 
 if TYPE_CHECKING:
+    from xlbridge.client import Client
     from xlbridge.upload.lookup.snapshot import RowValues
     from xlbridge.upload.payload import ChildRows
     from xlbridge.workbook.read import SheetCells
@@ -40,9 +42,10 @@ _MAX_CODE_LENGTH = 10
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
 
 
-def ensure_evidence(context: UploadContext, job: Job) -> Job:
+def ensure_evidence(context: UploadContext, job: Job, client: "Client | None" = None) -> Job:
     """Write the missing evidence of a job, or of its whole sheet if it is a part; return the job.
 
+    A ``client`` reads names of records that were never read.
     For rejected or held rows that is the rejects workbook, for a doubt the page to decide it. Both
     are written next to the analyst's file, or into the home folder if that is not possible.
     """
@@ -59,7 +62,8 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
         held = one.state in _ENDED and one.held > 0
         is_sheet = one.parent is None and not one.is_task
         if is_sheet and (rejected or held) and not _exists(one.notes.rejects_file):
-            written = _write_evidence(context, one, _REJECTS_NAME, _write_rejects_workbook)
+            write = partial(_write_rejects_workbook, client=client)
+            written = _write_evidence(context, one, _REJECTS_NAME, write)
             journal.record(one, one.state, rejects_file=str(written))
     return journal.job(job.id)
 
@@ -87,7 +91,9 @@ def _write_evidence(
     return target
 
 
-def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> None:
+def _write_rejects_workbook(
+    context: UploadContext, job: Job, target: Path, client: "Client | None"
+) -> None:
     """Write the rejected rows of a job to ``target``, in the layout of the template.
 
     If the whole sheet was rejected, rows without an error of their own are included, since they
@@ -114,12 +120,12 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     record_numbers = [planned[at].number for at in positions] if planned else []
     wrong_by_index = {i: sent.wrong[row] for i, row in enumerate(rows) if sent.wrong.get(row)}
     children: Iterable[ChildRows] = child_rows(resource, rejected)
-    listed, words = _names_of_records(context, job, rows)
+    listed, words, names = _own_words(context, job, rows)
     for index, at in enumerate(positions):
-        raw_cells[index] = {**words.get(numbers[at], {}), **raw_cells.get(index, {})}
-    if listed:
-        # Names of records are understood again.
-        resource = listing_resource(resource, context.catalogue, listed)
+        raw_cells[index] = {**names.get(numbers[at], {}), **raw_cells.get(index, {})}
+    if listed or words:
+        # Names of records, and words for values, are understood again.
+        resource = listing_resource(resource, context.catalogue, listed, words)
         children = (
             replace(items, resource=child)
             for items in children
@@ -132,17 +138,18 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
             row_text(number) if number_in_row(number) else number
             for number in (origins.get(row, row) for row in rows)
         ],
-        job.origin_of_file(),
-        upload_summary(context, job, sent, target),
+        replace(job.origin_of_file(), words=words),
+        upload_summary(context, job, sent, target, client),
         [_rejected_items(items, messages, raw_cells, wrong_by_index) for items in children],
     )
 
 
-def _names_of_records(
+def _own_words(
     context: UploadContext, job: Job, rows: Sequence[int]
-) -> tuple[Collection[str], Mapping[int, Mapping[str, str]]]:
+) -> tuple[Collection[str], Mapping[str, Mapping[str, Any]], Mapping[int, Mapping[str, str]]]:
     """Return the columns in which the sheet of a job names records of registries, those of child
-    sheets as ``list.column``, and the names in their cells by row and column.
+    sheets as ``list.column``; those with words for values; and what their cells say by row and
+    column.
 
     A column without codes that has a number in these rows is not one of them, as the number could
     be the code of another record; documents are too long for that.
@@ -157,7 +164,7 @@ def _names_of_records(
     except OSError:
         is_same = False
     if not is_same:
-        return (), names
+        return (), {}, names
     sheets: dict[str, SheetCells] = {}
 
     def name_at(sheet: str, address: str) -> str:
@@ -166,8 +173,8 @@ def _names_of_records(
         cells, (row, column) = sheets[sheet], cell_position(address)
         return display(cells.columns[column - cells.first_column].value(row - 1)).strip()
 
-    listed, items = list[str](), job.items
-    for path, has_codes in job.notes.named.items():
+    listed, items, named, words = list[str](), job.items, job.notes.named, {**job.notes.words}
+    for path in {**named, **words}:
         child, _, name = path.rpartition(".")
         found = dict[tuple[int, str], str]()
         for row in rows:
@@ -180,12 +187,22 @@ def _names_of_records(
                     sheet, _, address = cell.rpartition("!")
                     found[row, item_column(child, number, name)] = name_at(sheet, address)
         numbers = (text for text in found.values() if text.isdecimal())
-        if has_codes or not any(len(text) <= _MAX_CODE_LENGTH for text in numbers):
+        is_listed = path in named and (
+            named[path] or not any(len(text) <= _MAX_CODE_LENGTH for text in numbers)
+        )
+        if is_listed:
             listed.append(path)
-            for (row, column), text in found.items():
-                if text:
-                    names[row][column] = text
-    return listed, names
+        elif path in named:
+            words.pop(path, None)
+        known = set(map(_comparable, words.get(path, ())))
+        for (row, column), text in found.items():
+            if text and (is_listed or _comparable(text) in known):
+                names[row][column] = text
+    return listed, words, names
+
+
+def _comparable(word: str) -> str:
+    return " ".join(word.split()).casefold()
 
 
 def _rejected_items(

@@ -14,7 +14,7 @@ from xlbridge.errors import ApiError, UsageError
 from xlbridge.files import matching_files
 from xlbridge.i18n import Text
 from xlbridge.record_rows import row_text, sheet_row
-from xlbridge.resources import KEY
+from xlbridge.resources import KEY, Kind
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink, registry_named
 from xlbridge.upload.claims import ClaimScope, Patience
@@ -25,7 +25,12 @@ from xlbridge.upload.lookup.links import texts_of_column
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.control_totals import UploadRows, sentence, upload_summary
+from xlbridge.upload.results.control_totals import (
+    ControlTotals,
+    UploadRows,
+    sentence,
+    upload_summary,
+)
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome
 from xlbridge.validation.cells import display
@@ -34,7 +39,9 @@ from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin, cell_address
 from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
 
 if TYPE_CHECKING:
-    from xlbridge.workbook.edit import RemarkColumns
+    import pandas as pd
+
+    from xlbridge.workbook.edit import OpenRow, RemarkColumns
 
 
 _SEVERITIES: Mapping[RowOutcome, Severity] = {
@@ -80,23 +87,22 @@ def write_status_copy(
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
         sent = UploadRows.of(context, job)
-        sheets = _remark_columns(context, job, sent)
-        summary = upload_summary(context, job, sent, target)
+        sheets, open_rows = _remarks(context, job, sent)
+        summary = upload_summary(context, job, sent, target, client)
         origin, carried = job.origin_of_file(copy=True), WorkbookOrigin.of(source)
         if carried is not None and carried.system:
             # Its record numbers stay those of the system that it was exported from.
             origin = replace(origin, system=carried.system)
-        write_remark_columns(workbook, target, sheets, origin, summary)
+        write_remark_columns(workbook, target, sheets, origin, summary, open_rows)
 
 
-def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list[RemarkColumns]":
-    """Return the status columns of the main sheet and of its child sheets."""
+def _remarks(
+    context: UploadContext, job: Job, sent: UploadRows
+) -> "tuple[list[RemarkColumns], list[OpenRow]]":
+    """Return the status columns of the main sheet and of its child sheets, and the open rows."""
     source, limits, resource = Path(job.spec.file), context.settings.limits, sent.resource
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
-    statuses = {
-        row: replace(status, reason=resource.with_titles(status.reason))
-        for row, status in _by_row(row_statuses(context, job)).items()
-    }
+    statuses = _by_row(row_statuses(context, job))
     header = find_header_row(main, resource)
     if header is None:
         # A foreign one is the last filled row above the others.
@@ -114,26 +120,40 @@ def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list
         for item in items
     }
     to_do = {sheet_row(record): text for record, (_, text) in sent.reasons.items()}
+    positions = [at for at in job.spec.columns.values() if at != NO_POSITION]
+    left = min(positions, default=main.first_column)
+    wrong: defaultdict[str, dict[str, Severity]] = defaultdict(dict)
     notes: defaultdict[str, dict[str, str]] = defaultdict(dict)
     places: dict[int, tuple[str, str]] = {}
-    for record, (reason, what_to_do) in sent.reasons.items():
+    texts = {
+        row: "\n".join(filter(None, (status.reason, to_do.get(row))))
+        for row, status in sorted(statuses.items())
+        if status.outcome in _SEVERITIES and status.outcome is not RowOutcome.UNDONE
+    }
+    for record, names in sent.wrong.items():
         row = sheet_row(record)
-        if row in statuses and statuses[row].outcome in _SEVERITIES:
-            text = "\n".join(filter(None, (statuses[row].reason or reason, what_to_do)))
-            for name in sent.wrong.get(record) or ("",):
-                cell = ItemAddresses.find(job.items, record, name) or job.spec.cell(record, name)
-                sheet, _, address = (cell or cell_address(row, main.first_column)).rpartition("!")
+        for name in names if row in texts else ():
+            cell = ItemAddresses.find(job.items, record, name) or job.spec.cell(record, name)
+            if cell is not None:
+                sheet, _, address = cell.rpartition("!")
                 sheet = sheet or main.name
-                notes[sheet][address] = text
+                notes[sheet][address] = texts[row]
+                wrong[sheet][address] = _SEVERITIES[statuses[row].outcome]
                 places.setdefault(row, (sheet, address))
-    for row, status in statuses.items():
-        if status.outcome in _SEVERITIES and status.outcome is not RowOutcome.UNDONE:
-            places.setdefault(row, (main.name, f"A{row}"))
-    of_main = _status_columns(main, header, of_items | statuses, to_do, notes[main.name])
-    columns = [replace(of_main, places=places)]
+    for row, text in texts.items():
+        first = cell_address(row, left)
+        notes[main.name].setdefault(first, text)
+        places.setdefault(row, (main.name, first))
+    open_rows = list(_open_rows(sent, statuses, to_do, places))
+    columns = [
+        _status_columns(
+            *(main, header, of_items | statuses),
+            *(wrong[main.name], notes[main.name], to_do),
+        )
+    ]
     position = job.spec.columns.get(KEY, NO_POSITION)
     if position == NO_POSITION or in_main:
-        return columns
+        return columns, open_rows
     keys = _keys_in(main.columns[position - main.first_column], statuses)
     by_key = {key: statuses[row] for row, key in keys}
     for child, cells in child_cells(read_workbook(source, limits).sheets, main.name, resource):
@@ -142,8 +162,8 @@ def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list
         rows = range(header + 2, cells.height + 1)
         column = key_column(cells, header, child)
         if column is not None:
-            keys = _keys_in(column, rows)
-            item_statuses = {row: by_key[key] for row, key in keys if key in by_key}
+            item_keys = _keys_in(column, rows)
+            item_statuses = {row: by_key[key] for row, key in item_keys if key in by_key}
         else:
             # The key of an exported listing is made of its numbers.
             items_of = [items.rows for items in lists if items.sheet == cells.name]
@@ -154,8 +174,42 @@ def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list
                 if row in statuses
                 for item in items
             }
-        columns.append(_status_columns(cells, header, item_statuses, notes=notes[cells.name]))
-    return columns
+        marks = wrong[cells.name], notes[cells.name]
+        columns.append(_status_columns(cells, header, item_statuses, *marks))
+    return columns, open_rows
+
+
+def _open_rows(
+    sent: UploadRows,
+    statuses: Mapping[int, RowStatus],
+    to_do: Mapping[int, str],
+    places: Mapping[int, tuple[str, str]],
+) -> "Iterator[OpenRow]":
+    """Yield the rows that have ``places`` to correct, with a key and a text of their records."""
+    from xlbridge.workbook.edit import OpenRow
+
+    totals = ControlTotals(sent.resource, sent.numbers, sent.frame)
+    records: defaultdict[int, list[int]] = defaultdict(list)
+    for at, record in enumerate(sent.numbers):
+        records[sheet_row(record)].append(at)
+    texts = [one.name for one in sent.resource.columns if one.kind is Kind.TEXT]
+    for row, place in sorted(places.items()):
+        status, found = statuses[row], records[row]
+        named = [
+            next((it for name in names if (it := _text_in(sent.frame, found, name))), "")
+            for names in ((KEY, *sent.resource.natural_keys), texts)
+        ]
+        yield OpenRow(
+            *(*place, str(status.outcome.text), status.reason, to_do.get(row, "")),
+            " · ".join(dict.fromkeys(filter(None, named))),
+            totals.of_rows(sent.numbers[at] for at in found),
+        )
+
+
+def _text_in(frame: "pd.DataFrame", positions: Sequence[int], name: str) -> str:
+    """Return the text of a row's first record in a column, empty without one."""
+    found = frame[name].iloc[list(positions[:1])].dropna().tolist() if name in frame else []
+    return str(found[0]) if found else ""
 
 
 def _by_row(statuses: Mapping[int, RowStatus]) -> dict[int, RowStatus]:
@@ -182,12 +236,14 @@ def _status_columns(
     cells: SheetCells,
     header: int,
     statuses: Mapping[int, RowStatus],
+    wrong: Mapping[str, Severity],
+    notes: Mapping[str, str],
     to_do: Mapping[int, str] = _NOTHING,
-    notes: Mapping[str, str] = _NOTHING,
 ) -> "RemarkColumns":
     """Return the status columns of a sheet; ``header`` is the zero-based header row.
 
-    ``to_do`` has what to do in rows that are open, ``notes`` those of cells by address.
+    ``wrong`` are the cells to correct and ``notes`` those of cells, by address; ``to_do`` has what
+    to do in rows that are open.
     """
     from xlbridge.workbook.edit import RemarkColumns
 
@@ -202,8 +258,8 @@ def _status_columns(
             row: (
                 str(status.outcome.text),
                 status.reason,
-                status.code,
                 to_do.get(row, "") if status.outcome in _SEVERITIES else "",
+                status.code,
             )
             for row, status in statuses.items()
         },
@@ -213,6 +269,7 @@ def _status_columns(
             for row, status in statuses.items()
             if status.outcome in _SEVERITIES
         },
+        wrong,
         notes,
     )
 
@@ -266,15 +323,17 @@ def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
         RowLedger.of(context.journal, job),
         context.catalogue.named(job.spec.resource),
     )
-    codes, columns = _CodesByJob(context), resource.by_path
+    codes = _CodesByJob(context)
+    if job.notes.titles:
+        resource = resource.titled_as(job.notes.titles)
 
     def reason(change: RowChange) -> str:
         if change.planned is not None:
-            return sentence(change.planned.why_text(columns))
+            return sentence(change.planned.why_text(resource.by_path))
         return str(ledger.reason(change) or "")
 
     return {
-        row: RowStatus(change.outcome, reason(change), codes.of(change))
+        row: RowStatus(change.outcome, resource.with_titles(reason(change)), codes.of(change))
         for row, change in ledger.rows_of(job).items()
         if change.is_record
     }

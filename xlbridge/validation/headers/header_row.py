@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -213,8 +214,9 @@ class Header:
     Only for mapped sheets: ``names``: the sheet's own headers; ``unusable``: cells that could not
     be converted, by Excel's row number; ``constants``: typed values of absent columns; ``styles``:
     styles of text numbers; ``left_out``: Excel's numbers of the rows that the mapping leaves out;
-    ``dates``: indexes of the columns that have dates of records or lists; ``shares_rows``: true if
-    the rows have columns of records and of lists.
+    ``words``: words of columns and their values, which the rejects workbook has, too; ``dates``:
+    indexes of the columns that have dates of records or lists; ``shares_rows``: true if the rows
+    have columns of records and of lists.
     """
 
     row: int
@@ -229,6 +231,7 @@ class Header:
     constants: dict[str, object] = field(default_factory=dict)
     styles: dict[str, NumberStyle] = field(default_factory=dict)
     left_out: set[int] = field(default_factory=set)
+    words: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     dates: frozenset[int] = frozenset()
     shares_rows: bool = False
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -217,6 +218,8 @@ def map_rows(
     conversions = _converted_columns(columns, resource, found, formats_of, left_out)
     for mapped, converted in chain(conversions, given):
         header.names[mapped.name] = " + ".join(mapped.sources)
+        if converted.kept_rows is None and (words := _words(mapped.values or {})):
+            header.words[mapped.name] = words
         added.append((mapped.name, [*map(found.index, mapped.sources)], converted))
     return _with_columns(ChosenSheet(found.cells, resource), header, added)
 
@@ -287,6 +290,36 @@ def _with_columns(
         without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in in_source}
     with_added = replace(cells, columns=[*cells.columns, *added], raw=raw)
     return MappedSheet(replace(choice, cells=with_added), header, kept_rows)
+
+
+_MOST_WORDS = 1_000
+
+
+def _words(values: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    """Return the words of a mapped column that may also stand for its values elsewhere, beside
+    codes: none if one is a number, which could be another code."""
+    words = {text: value for text, value in values.items() if text not in DOCUMENTS}
+    is_clear = len(words) <= _MOST_WORDS and not any(map(str.isdecimal, words))
+    return words if is_clear else {}
+
+
+def replace_words(
+    choice: ChosenSheet, header: Header, words: Mapping[str, Mapping[str, Any]]
+) -> MappedSheet:
+    """Return a sheet of ``header`` with the values of the words in some of its columns; other texts
+    stay unchanged."""
+    cells, resource = choice.cells, choice.resource
+    added: list[tuple[str, Sequence[int], ConvertedCells]] = []
+    for name, values in words.items():
+        if resource is None or name not in header.columns:
+            continue
+        source, column = header.columns[name], resource.by_name[name]
+        targets = {text: _to_cell(column, value) for text, value in values.items()}
+        rows = range(header.row + 1, cells.height + 1)
+        converted = convert_values(cells.columns[source], rows, targets, is_complete=False)
+        added.append((name, [source], converted))
+        header.words[name] = values
+    return _with_columns(choice, header, added)
 
 
 _SIGNS = re.compile(r"[-−()]")

@@ -181,7 +181,7 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot be
     written.
     """
-    from xlbridge.workbook.edit import MAX_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
+    from xlbridge.workbook.edit import AnnotatedSheet, AnnotationSummary, annotate
     from xlbridge.workbook.write import as_xlsx
 
     sheets = report.sheets
@@ -202,7 +202,11 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     marked = [
         AnnotatedSheet(
             name,
-            [found for part in parts for found in part.titled(listed_findings(part, MAX_SHOWN))],
+            [
+                found
+                for part in parts
+                for found in part.titled(listed_findings(part, AnnotatedSheet.MAX_SHOWN))
+            ],
             min(parts[0].columns.values(), default=0),
             [cell for part in parts for cell in widespread_cells(part)],
         )

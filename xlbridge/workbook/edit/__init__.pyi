@@ -7,9 +7,9 @@ from .editable_package import (
     with_headers as with_headers,
 )
 from .marked_copies import (
-    MAX_SHOWN as MAX_SHOWN,
     AnnotatedSheet as AnnotatedSheet,
     AnnotationSummary as AnnotationSummary,
+    OpenRow as OpenRow,
     RemarkColumns as RemarkColumns,
     annotate as annotate,
     write_remark_columns as write_remark_columns,

@@ -8,8 +8,9 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from io import BytesIO
 from itertools import count
 from pathlib import Path
@@ -19,6 +20,7 @@ from lxml import etree
 
 from xlbridge.files import replace_atomically
 from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook import style
 from xlbridge.workbook.address import (
     CellRange,
     cell_address,
@@ -430,3 +432,77 @@ def with_headers(content: bytes, spelling: Callable[[str], str]) -> bytes:
                 part = text.encode()
             target.writestr(entry, part)
     return changed.getvalue()
+
+
+_USUAL_WIDTH = 9
+_MOST_ROWS_IN_VIEW, _WIDTH_IN_VIEW = 5, 36
+
+
+def keep_in_view(root: xml.Element, header_row: int, columns: int) -> None:
+    """Keep the header and the first of the analyst's ``columns`` in view, unless the sheet has
+    panes or the header is too far down."""
+    views = xml.find_or_insert(root, "sheetViews", SHEET_ORDER)
+    view = views.find("{*}sheetView")
+    if view is None:
+        view = xml.add_child(views, "sheetView", workbookViewId="0")
+    is_page = view.get("view", "normal") == "pageLayout"
+    if is_page or view.find("{*}pane") is not None or header_row > _MOST_ROWS_IN_VIEW:
+        return
+    widths = _widths(root, columns)
+    across = max((n for n in range(columns) if sum(widths[:n]) <= _WIDTH_IN_VIEW), default=0)
+    view.attrib.pop("topLeftCell", None)
+    for selection in view.findall("{*}selection"):
+        view.remove(selection)
+    below = cell_address(header_row + 1, across)
+    corner = "bottomRight" if across else "bottomLeft"
+    pane = etree.Element(xml.tag_like(root, "pane"))
+    if across:
+        pane.set("xSplit", str(across))
+    for name, value in (("ySplit", header_row), ("topLeftCell", below), ("activePane", corner)):
+        pane.set(name, str(value))
+    pane.set("state", "frozen")
+    selection = etree.Element(xml.tag_like(root, "selection"), pane=corner)
+    selection.attrib.update({"activeCell": below, "sqref": below})
+    view[:0] = [pane, selection]
+
+
+def _widths(root: xml.Element, columns: int) -> list[int]:
+    """Return the widths of the first columns in characters."""
+    widths = [_USUAL_WIDTH] * columns
+    for item in root.findall("{*}cols/*"):
+        high = min(int(item.get("max", "1")), columns)
+        for number in range(int(item.get("min", "1")), high + 1):
+            widths[number - 1] = round(float(item.get("width", _USUAL_WIDTH)))
+    return widths
+
+
+def set_widths(root: xml.Element, first: int, widths: Sequence[int]) -> None:
+    """Give columns from a zero-based one on their widths, whatever these were."""
+    last = first + len(widths) - 1
+    columns = xml.find_or_insert(root, "cols", SHEET_ORDER)
+    for item in root.findall("{*}cols/*"):
+        low, high = int(item.get("min", "1")), int(item.get("max", "1"))
+        if high <= first or low > last + 1:
+            continue
+        columns.remove(item)
+        for begin, end in ((low, first), (last + 2, high)):
+            if begin <= end:
+                part = deepcopy(item)
+                part.set("min", str(begin))
+                part.set("max", str(end))
+                columns.append(part)
+    for number, width in enumerate(widths, start=first + 1):
+        index = str(number)
+        xml.add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
+    columns[:] = sorted(columns, key=lambda item: int(item.get("min", "1")))
+
+
+def print_on_two_pages(root: xml.Element, last: int) -> None:
+    """Print a sheet on two pages beside each other, if it is made to fit one that it outgrew."""
+    pages = root.find("{*}pageSetup")
+    if root.find("{*}sheetPr/{*}pageSetUpPr[@fitToPage='1']") is None or pages is None:
+        return
+    is_one = pages.get("fitToWidth", "1") == "1"
+    if is_one and not style.fits_page(_widths(root, last + 1)):
+        pages.set("fitToWidth", "2")
+        pages.set("pageOrder", "overThenDown")

@@ -6,11 +6,12 @@ that styles, stored results of formulas, pictures and everything else stay uncha
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
 
 from lxml import etree
 
@@ -36,17 +37,18 @@ from xlbridge.workbook.edit.editable_package import (
     SheetList,
     edit_package,
     edit_sheet_without_cells,
+    keep_in_view,
     merged_ranges,
+    print_on_two_pages,
+    set_widths,
 )
 from xlbridge.workbook.signature import SUMMARY_TITLE, UPLOAD_SUMMARY_SHEET, WorkbookOrigin
-
-MAX_SHOWN = 10_000
-"""Maximum number of findings that are marked and listed."""
 
 _CONDITION = '"xlbridge"="xlbridge"'
 """Condition that is always true, and identifies the conditional formats of xlbridge."""
 
 _RANGES_PER_FORMAT = 200
+_NO_ROWS: Mapping[int, Severity] = MappingProxyType({})
 
 
 _SUBJECT = Text(
@@ -80,7 +82,10 @@ _A4 = "9"
 @dataclass(frozen=True, slots=True)
 class AnnotatedSheet:
     """Sheet to annotate. ``first_column`` is the zero-based column of marks for findings without a
-    cell. ``extra_cells`` are addresses of further cells to colour."""
+    cell. ``extra_cells`` are addresses of further cells to colour. At most ``MAX_SHOWN`` findings
+    are marked and listed."""
+
+    MAX_SHOWN: ClassVar = 10_000
 
     name: str
     findings: Sequence[Finding]
@@ -126,8 +131,7 @@ def annotate(
 
     Each cell gets the colour of its worst finding, and a comment with all of them below its own
     comment. A sheet that lists the findings is added and active on opening. The marks of an
-    earlier annotation are replaced. Only the first ``MAX_SHOWN`` findings are marked and listed;
-    the counts include all.
+    earlier annotation are replaced. The counts include the findings that are not marked.
 
     Raises ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot
     be written.
@@ -136,7 +140,7 @@ def annotate(
     with edit_package(source) as package:
         sheet_list, styles = SheetList(package), WorkbookStyles(package)
         for sheet in sheets:
-            shown = sheet.findings[: MAX_SHOWN - len(listed)]
+            shown = sheet.findings[: sheet.MAX_SHOWN - len(listed)]
             listed += [(sheet.name, finding) for finding in shown]
             part = sheet_list.part(sheet.name)
             with edit_sheet_without_cells(package, part) as worksheet:
@@ -171,40 +175,42 @@ def _colour_cells(
     worksheet: xml.Element,
     severities: Mapping[str, Severity],
     styles: WorkbookStyles,
-    last_column: int | None = None,
+    rows: Mapping[int, Severity] = _NO_ROWS,
+    last_column: int = 0,
 ) -> None:
     """Colour cells by a condition that is always true, replacing earlier colours.
 
-    ``severities`` has the severity of each cell, by address. With ``last_column``, the following
-    cells of its row are coloured too, up to that zero-based column.
+    ``severities`` has the severity of each cell, by address; ``rows`` those of whole rows, up to a
+    zero-based ``last_column``, which are paler.
     """
     for block in worksheet.findall("{*}conditionalFormatting"):
         if any(item.text == _CONDITION for item in block.iter("{*}formula")):
             worksheet.remove(block)
-    batches: list[tuple[Severity, Sequence[str]]] = []
-    for severity in Severity:
-        addresses = [address for address, found in severities.items() if found is severity]
-        cells = sorted((column, row) for row, column in map(cell_position, addresses))
-        ranges = []
-        # Runs of vertically adjacent cells.
-        for _, run in groupby(enumerate(cells), key=lambda it: (it[1][0], it[1][1] - it[0])):
-            area = [cell for _, cell in run]
-            (column, top), (_, bottom) = area[0], area[-1]
-            right = column if last_column is None else last_column
-            ranges.append(range_text((top, column, bottom, right)))
-        starts = range(0, len(ranges), _RANGES_PER_FORMAT)
-        batches += [(severity, ranges[start : start + _RANGES_PER_FORMAT]) for start in starts]
+    cells = {cell_position(address): found for address, found in severities.items()}
+    batches: list[tuple[str, Sequence[str]]] = []
+    # The first format of a cell counts.
+    for areas, right, fills, fonts in (
+        (cells, None, style.SEVERITY_FILLS, style.SEVERITY_FONTS),
+        ({(row, 0): it for row, it in rows.items()}, last_column, style.ROW_FILLS, style.ROW_FONTS),
+    ):
+        for severity in Severity:
+            of_one = sorted((column, row) for (row, column), it in areas.items() if it is severity)
+            ranges = []
+            # Runs of vertically adjacent cells.
+            for _, run in groupby(enumerate(of_one), key=lambda it: (it[1][0], it[1][1] - it[0])):
+                area = [cell for _, cell in run]
+                (column, top), (_, bottom) = area[0], area[-1]
+                ranges.append(range_text((top, column, bottom, right or column)))
+            starts = range(0, len(ranges), _RANGES_PER_FORMAT)
+            colour = styles.highlight(fills[severity], fonts[severity]) if ranges else ""
+            batches += [(colour, ranges[start : start + _RANGES_PER_FORMAT]) for start in starts]
     for rule in worksheet.iter("{*}cfRule"):
         rule.set("priority", str(int(rule.get("priority", "1")) + len(batches)))
-    colours = {
-        severity: styles.highlight(fill, style.SEVERITY_FONTS[severity])
-        for severity, fill in style.SEVERITY_FILLS.items()
-    }
     first = worksheet.find("{*}conditionalFormatting")
-    for priority, (severity, batch) in enumerate(batches, start=1):
+    for priority, (colour, batch) in enumerate(batches, start=1):
         tag = xml.tag_like(worksheet, "conditionalFormatting")
         block = etree.Element(tag, sqref=" ".join(batch))
-        rule = xml.add_child(block, "cfRule", type="expression", dxfId=colours[severity])
+        rule = xml.add_child(block, "cfRule", type="expression", dxfId=colour)
         rule.set("priority", str(priority))
         xml.add_child(rule, "formula").text = _CONDITION
         if first is None:
@@ -315,9 +321,9 @@ class _AddedSheet:
         if across:
             xml.add_child(self._merged, "mergeCell", ref=range_text((self.row, 0, self.row, last)))
 
-    def link(self, column: int, location: str) -> None:
-        """Link a cell of the last row to a place in the workbook."""
-        address = cell_address(self.row, column)
+    def link(self, column: int, location: str, row: int | None = None) -> None:
+        """Link a cell of a row, by default the last one, to a place in the workbook."""
+        address = cell_address(row or self.row, column)
         xml.add_child(self._links, "hyperlink", ref=address, location=location)
 
     def content(self) -> bytes:
@@ -357,8 +363,7 @@ def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
     }
 
 
-_REMARK_WIDTHS = (30, 60, 22, 50)
-_USUAL_WIDTH = 9
+_REMARK_WIDTHS = (26, 60, 50, 22)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,9 +372,8 @@ class RemarkColumns:
 
     ``remarks`` maps Excel's row numbers to texts, one for each of ``titles``, which are written in
     ``header_row``. The columns follow the last filled one, or replace those of an earlier copy
-    from the zero-based ``first_column`` on. The rows of ``severities`` are coloured; ``notes`` are
-    comments of cells by address. ``places`` are the sheet and the address of the first cell to
-    correct in an open row or its items.
+    from the zero-based ``first_column`` on. The rows of ``severities`` are coloured, and the cells
+    ``wrong`` more strongly; ``notes`` are comments of cells by address.
     """
 
     sheet: str
@@ -378,8 +382,22 @@ class RemarkColumns:
     remarks: Mapping[int, Sequence[str]]
     first_column: int | None = None
     severities: Mapping[int, Severity] = field(default_factory=dict)
+    wrong: Mapping[str, Severity] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
-    places: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRow:
+    """Row that someone has to see to: the sheet and the address of its first cell to correct, what
+    became of it, and what names its record."""
+
+    sheet: str
+    address: str
+    state: str
+    reason: str
+    what_to_do: str
+    record: str
+    amount: Decimal | None
 
 
 def write_remark_columns(
@@ -388,12 +406,14 @@ def write_remark_columns(
     sheets: Sequence[RemarkColumns],
     origin: WorkbookOrigin,
     summary: Report,
+    open_rows: Sequence[OpenRow],
 ) -> None:
     """Write a copy of ``source`` with remarks on the rows of some of its sheets.
 
-    The copy begins with the ``summary`` of the upload, and carries ``origin``. The sheet's filter,
-    which is added if needed, includes the new columns. Raises ``WorkbookRefused`` if the workbook
-    cannot be copied, ``UsageError`` if the copy cannot be written.
+    The copy begins with the ``summary`` of the upload and its ``open_rows``, and carries
+    ``origin``. The sheet's filter, which is added if needed, includes the new columns; its header
+    and first columns stay in view unless it has panes of its own. Raises ``WorkbookRefused`` if
+    the workbook cannot be copied, ``UsageError`` if the copy cannot be written.
     """
     with edit_package(source) as package:
         styles = WorkbookStyles(package)
@@ -424,8 +444,8 @@ def write_remark_columns(
                 for dimension in root.findall("{*}dimension"):
                     root.remove(dimension)
                 last = first + len(texts[header_row]) - 1
-                _set_widths(root, first, last)
-                _print_on_two_pages(root, last)
+                set_widths(root, first, [*_REMARK_WIDTHS])
+                print_on_two_pages(root, last)
                 existing = root.find("{*}autoFilter")
                 if existing is not None:
                     top, left, low, right = cell_range(existing.get("ref", "")) or (0, 0, 0, 0)
@@ -435,44 +455,57 @@ def write_remark_columns(
                     # A table has its own filter.
                     area = f"A{header_row}:{cell_address(max(rows.rows), last)}"
                     xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
-                severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
-                _colour_cells(root, severities, styles, last)
+                keep_in_view(root, header_row, first)
+                _colour_cells(root, sheet.wrong, styles, sheet.severities, last)
                 if sheet.notes or package.related(part, "comments"):
-                    replace_comments(package, part, root, sheet.notes)
-        _replace_upload_summary(
-            package, styles, replace(summary, title=origin.summary_title), sheets[0]
-        )
+                    notes = dict(islice(sheet.notes.items(), AnnotatedSheet.MAX_SHOWN))
+                    replace_comments(package, part, root, notes)
+        titled = replace(summary, title=origin.summary_title)
+        _replace_upload_summary(package, styles, titled, sheets[0].sheet, open_rows)
         styles.save()
         package.set_properties(origin.properties())
         package.save(target)
 
 
-_LABEL_WIDTH = 60
-_SUMMARY_WIDTHS = (_LABEL_WIDTH, 18, 30, 50)
+_LABEL_WIDTH, _CELL_WIDTH, _AMOUNT_WIDTH = 60, 18, 30
+_OPEN_ROWS = Text(pt="Linhas a ver", en="Rows to see to")
+_RECORD = Text(pt="Registro", en="Record")
 _MAX_OPEN_ROWS = 2_000
-_OPEN_ROWS = (titles.REASON, titles.CELL, titles.STATE, titles.WHAT_TO_DO)
 
 
 def _replace_upload_summary(
     package: EditablePackage,
     styles: WorkbookStyles,
     report: Report,
-    main: RemarkColumns,
+    main: str,
+    open_rows: Sequence[OpenRow],
 ) -> None:
     """Add or replace the first sheet, which says what became of the upload, and activate it.
 
-    The open rows of the ``main`` sheet are listed below its tables, each with a link to the
-    cell to correct.
+    The open rows of the sheet ``main`` are listed below its tables, each with a link to the cell to
+    correct.
     """
+    has_amounts = any(row.amount is not None for row in open_rows)
+    amount_title = report.tables[0].headings[-1].title if report.tables else titles.AMOUNT
+    columns = [
+        (titles.REASON, _LABEL_WIDTH),
+        (titles.CELL, _CELL_WIDTH),
+        *([(amount_title, _AMOUNT_WIDTH)] if has_amounts else []),
+        (titles.STATE, 25 if has_amounts else _AMOUNT_WIDTH),
+        (titles.WHAT_TO_DO, 42),
+        (_RECORD, 50),
+    ]
     sheets = SheetList(package)
     name = sheets.add_summary_sheet("$1:$1", str(UPLOAD_SUMMARY_SHEET), first=True)
-    page, ids = _AddedSheet(sheets.namespace, _SUMMARY_WIDTHS), _add_styles(styles)
+    page = _AddedSheet(sheets.namespace, [width for _, width in columns])
+    ids = _add_styles(styles)
     wrapped, size = 'vertical="top" wrapText="1"', f'<sz val="{style.FONT_SIZE}"/>'
     colour, ground = style.GRADE_COLOURS[report.grade]
     verdict = styles.cell(f'<b/><sz val="12"/><color rgb="FF{colour}"/>', ground, wrapped)
     remark = styles.cell(size, ground, wrapped, quoted=True)
     caption = styles.cell(f'<b/><sz val="13"/><color rgb="FF{style.STRONG}"/>')
     bold = styles.cell(f"<b/>{size}", alignment=wrapped, quoted=True)
+    beside = styles.cell(size, alignment=f'{wrapped} horizontal="left" indent="1"', quoted=True)
     # Of a line that is a sum or not: the styles of its label, its counts and its amounts.
     of_lines = {
         is_sum: (label, counts, str(styles.for_amount(int(counts))))
@@ -485,6 +518,9 @@ def _replace_upload_summary(
         page.add((step, remark), across=True)
     for fact, value in report.facts:
         page.add((fact, ids["subject"]), (str(value), ids["plain"]))
+    if open_rows:
+        page.add((_OPEN_ROWS, ids["link"]))
+    to_rows = page.row
     for table in report.tables:
         page.row += 1
         page.add((table.title, caption))
@@ -497,54 +533,19 @@ def _replace_upload_summary(
                 for value in line.values[1:]
             )
             page.add((line.values[0], label), *numbers)
-    open_rows = sorted(main.places)
     if open_rows:
         page.row += 1
-        page.add(*((title, ids["header"]) for title in _OPEN_ROWS))
+        page.add((_OPEN_ROWS, caption))
+        page.add(*((title, ids["header"]) for title, _ in columns))
+        page.link(0, cell_place(name, cell_address(page.row, 0)), to_rows)
     for row in open_rows[:_MAX_OPEN_ROWS]:
-        state, reason, _, to_do = ((text, ids["text"]) for text in main.remarks[row])
-        sheet, address = main.places[row]
-        shown = address if sheet == main.sheet else f"{sheet}!{address}"
-        page.add(reason, (shown, ids["link"]), state, to_do)
-        page.link(1, cell_place(sheet, address))
+        place = row.address if row.sheet == main else f"{row.sheet}!{row.address}"
+        texts = ((text, beside) for text in (row.state, row.what_to_do, row.record))
+        sums = [(row.amount or "", of_lines[False][2])] if has_amounts else []
+        page.add((row.reason, ids["text"]), (place, ids["link"]), *sums, *texts)
+        page.link(1, cell_place(row.sheet, row.address))
     if len(open_rows) > _MAX_OPEN_ROWS:
         page.add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
     package.write(sheets.part(name), page.content())
     sheets.activate(name)
     sheets.save()
-
-
-def _set_widths(root: xml.Element, first: int, last: int) -> None:
-    """Make the columns wide enough to read, whatever their width was."""
-    columns = xml.find_or_insert(root, "cols", SHEET_ORDER)
-    for item in root.findall("{*}cols/*"):
-        low, high = int(item.get("min", "1")), int(item.get("max", "1"))
-        if high <= first or low > last + 1:
-            continue
-        columns.remove(item)
-        for begin, end in ((low, first), (last + 2, high)):
-            if begin <= end:
-                part = deepcopy(item)
-                part.set("min", str(begin))
-                part.set("max", str(end))
-                columns.append(part)
-    for number in range(first, last + 1):
-        width = _REMARK_WIDTHS[min(number - first, len(_REMARK_WIDTHS) - 1)]
-        index = str(number + 1)
-        xml.add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
-    columns[:] = sorted(columns, key=lambda item: int(item.get("min", "1")))
-
-
-def _print_on_two_pages(root: xml.Element, last: int) -> None:
-    """Print a sheet on two pages beside each other, if it is made to fit one that it outgrew."""
-    pages = root.find("{*}pageSetup")
-    if root.find("{*}sheetPr/{*}pageSetUpPr[@fitToPage='1']") is None or pages is None:
-        return
-    widths = dict.fromkeys(range(1, last + 2), _USUAL_WIDTH)
-    for item in root.findall("{*}cols/*"):
-        high = min(int(item.get("max", "1")), last + 1)
-        for number in range(int(item.get("min", "1")), high + 1):
-            widths[number] = round(float(item.get("width", _USUAL_WIDTH)))
-    if pages.get("fitToWidth", "1") == "1" and not style.fits_page(list(widths.values())):
-        pages.set("fitToWidth", "2")
-        pages.set("pageOrder", "overThenDown")

@@ -108,7 +108,7 @@ def input_check(column: Column, index: int, choices: str | None) -> dict[str, An
     check = _check_of_kind(column, index)
     if choices:
         # Records that the list lacks may be typed.
-        error_type = "warning" if column.link else "stop"
+        error_type = "warning" if column.link or column.references else "stop"
         check = {"validate": "list", "source": f"={choices}", "error_type": error_type}
     expected = "; ".join(filter(None, (kind_name(column), rules_in_words(column))))
     example = example_in_words(column)
