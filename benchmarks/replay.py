@@ -3,6 +3,7 @@
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 
 import httpx
@@ -32,6 +33,7 @@ class Recorder:
         self.folder = folder
         self.base_url = base_url
         self.recorded: dict[str, Path] = {}
+        self._numbers = count()
         recorder = self
 
         class Handler(JsonHandler):
@@ -56,7 +58,8 @@ class Recorder:
         if path not in self.recorded:
             token = {"Authorization": headers["Authorization"]}
             content = httpx.get(self.base_url + path, headers=token, timeout=300).content
-            file = self.folder / f"{len(self.recorded)}.json"
+            # Several threads answer at once.
+            file = self.folder / f"{next(self._numbers)}.json"
             file.write_bytes(content)
             self.recorded[path] = file
             (self.folder / "urls").write_text(

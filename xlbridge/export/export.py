@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -164,10 +165,13 @@ class PreparedExport:
 
     def leftover_files(self) -> list[Path]:
         """Return existing files of other exports that look like further sheets of this one."""
-        names = {sheet.name for one in LISTINGS.values() for sheet in one.in_detail().sheets[1:]}
         path = self.output.path
-        possible = {path.with_name(f"{path.stem}.{name}{path.suffix}") for name in names}
-        return sorted(found for found in possible.difference(self.files) if found.exists())
+        beside = path.parent.glob(f"{escape(path.stem)}.*{escape(path.suffix)}")
+        found = set(beside).difference(self.files)
+        if not found:  # The sheets of all listings take long to name.
+            return []
+        names = {sheet.name for one in LISTINGS.values() for sheet in one.in_detail().sheets[1:]}
+        return sorted(found & {path.with_name(f"{path.stem}.{n}{path.suffix}") for n in names})
 
     def require_chainable(self) -> None:
         """Raise ``UsageError`` if the listing cannot be filtered by the last update, or is."""

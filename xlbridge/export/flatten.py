@@ -199,6 +199,8 @@ class _ColumnWriter:
         before, after = self._affixes
         self.unchanged = filled
         if filled is values:
+            if types == {int}:  # ``repr`` is faster.
+                return before, map(repr, values), after
             return before, map(str, values) if int in types else values, after
         empty_cell = self._empty_cell
         return "", [empty_cell if v is None else f"{before}{v}{after}" for v in values], ""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any, get_args
 
 from xlbridge.client.listings import UNBOUNDED_WINDOW, UPDATE_FIELD, Window
@@ -284,6 +285,7 @@ _KINDS: tuple[tuple[type, Kind], ...] = (
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
+@cache
 def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
     """Return a column for every field that is not a list of objects, in the spec's order."""
     columns = []
@@ -306,7 +308,8 @@ def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
     return tuple(columns)
 
 
-def children_of(model: type[WireModel]) -> dict[str, type[WireModel]]:
+@cache
+def children_of(model: type[WireModel]) -> Mapping[str, type[WireModel]]:
     """Return the fields that are lists of objects, with the objects' models."""
     return {
         name: inner

@@ -20,6 +20,8 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+import msgspec
+
 from xlbridge import titles
 from xlbridge.client import Record
 from xlbridge.i18n import Text
@@ -183,7 +185,7 @@ def with_names(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=tuple(columns), record_columns=own_columns)
 
 
-_DAY = slice(0, 10)
+_DAY, _MONTH = slice(0, 10), slice(0, 7)
 _MONTH_START = re.compile(r"[0-9]{4}-[0-9]{2}").match
 
 _NO_NUMBER = "?"
@@ -219,8 +221,8 @@ class TotalsSpec:
     def lines(self, records: Sequence[Record]) -> tuple[list[str], list[int]]:
         """Return the lines of records for ``total_tables``, and the number of each record's.
 
-        Each is a JSON list of branch, its name, day, situation and kind, one of the party and its
-        name, and the amount, with tabs between them.
+        Each is a JSON list of branch, its name, month (of open ones day), situation and kind, one
+        of the party and its name, and the amount, with tabs between them.
         """
         parts, counts = records, [1] * len(records)
         if self.sheet is not None:
@@ -242,7 +244,8 @@ class TotalsSpec:
         for name in reversed(self.situations):
             flags = zip(of_records(name), situations, strict=True)
             situations = [name if flag is True else other for flag, other in flags]
-        days = [day[_DAY] if isinstance(day, str) else None for day in _values(parts, self.due)]
+        unit = _DAY if self.is_open else _MONTH
+        days = [day[unit] if isinstance(day, str) else None for day in _values(parts, self.due)]
         kinds, amounts = _values(parts, self.kind), _values(parts, self.amount)
         if self.directed:
             directions = [str(kind).lower() in _INFLOWS | _OUTFLOWS for kind in kinds]
@@ -348,7 +351,7 @@ def total_tables(
     branches = dict(names.get(BRANCH, {}))
     rows: list[tuple[Sequence[str | None], Sequence[Any]]] = []
     for encoded, of_labels in by_labels.items():
-        branch, branch_name, day, situation, kind = json.loads(encoded)
+        branch, branch_name, day, situation, kind = msgspec.json.decode(encoded)
         branches.setdefault(branch, branch_name)
         figures: Sequence[Any] = of_labels[known]
         if totals.directed:
@@ -388,7 +391,7 @@ def _largest_parties(
 ) -> TotalTable:
     """Return the totals of the parties with the largest amounts, or the most rows, and of all
     others together."""
-    parties = [(*json.loads(encoded), figures) for encoded, figures in sums.items()]
+    parties = [(*msgspec.json.decode(encoded), figures) for encoded, figures in sums.items()]
     named = {code: name for code, name, _ in parties} | {**names.get(registry_of(field) or "", {})}
     axis = Axis(coded_title(field), names=named)
     by_code = axis.sum_up((code, figures) for code, _, figures in parties)

@@ -165,15 +165,14 @@ def _cell_writer(styles: StyleIds, column: ExportColumn, index: int) -> WriteVal
 def _are_plain(texts: Sequence[str]) -> bool:
     """Return whether no text has a character to escape, or spaces to keep at its ends."""
     joined = "|".join(texts)
-    if joined.isascii():
-        # Deleting characters from bytes is faster than searching for them in text.
-        if len(joined.encode().translate(None, _ESCAPED_IN_ASCII)) < len(joined):
-            return False
-        if " " not in joined:
-            return True
-    elif _NEEDS_ESCAPING(joined):
+    # Deleting characters from bytes is faster than searching for them in text.
+    content = joined.encode("utf-8", "surrogatepass")
+    if len(content.translate(None, _ESCAPED_IN_ASCII)) < len(content):
         return False
-    return "|".join(map(str.strip, texts)) == joined
+    if "\ufffe" in joined or "\uffff" in joined:
+        return False
+    has_spaces = " " in joined or not joined.isascii()
+    return not has_spaces or "|".join(map(str.strip, texts)) == joined
 
 
 def _text_start(start: str, style: CellStyle, styles: StyleIds) -> str:
