@@ -61,7 +61,16 @@ export function showSheet(answer) {
   grid.clear();
   byId("remark").textContent = "";
   update(answer);
-  return changeView(answer.rows && answer.rules.some((one) => !one.of_header) ? "wrong" : "all");
+  const shown = changeView(answer.rows && answer.rules.some((one) => !one.of_header) ? "wrong" : "all");
+  shown.then(() => showNames(answer));
+  return shown;
+}
+
+// Reads the names that codes stand for, once the rows are there, and shows them beside the codes.
+async function showNames(sheet) {
+  if (sheet.id !== state.sheet?.id || !sheet.columns.some((one) => one.has_names)) return;
+  const answer = await callSheet("/api/known-names", { sheet, silent: true });
+  if (answer?.new && sheet.id === state.sheet?.id) grid.load();
 }
 
 // Shows the chosen sheet or a child sheet. No row is shown until it is loaded, so that nothing typed
