@@ -29,18 +29,20 @@ def connect(
     settings: Settings,
     announce: Callable[[Text], None],
     retry_policy: RetryPolicy | None = None,
+    *,
+    silently: bool = False,
 ) -> Iterator[Client]:
     """Open a client to the chosen system; with nothing configured, to the embedded sandbox.
 
     ``announce`` is called with a message if the embedded sandbox is used; ``retry_policy`` replaces
-    the default one.
+    the default one; ``silently`` as for ``find_password``.
 
     Raises ``ConfigError`` if no profile can be chosen, it has no credentials, or the embedded
     sandbox is needed and not installed.
     """
     profile = choose_profile(settings)
     if profile.source is not ProfileSource.EMBEDDED:
-        target = target_of(settings, profile)
+        target = target_of(settings, profile, silently=silently)
         token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
         with Client(target, token_file=token_file, retry_policy=retry_policy) as client:
             yield client
@@ -116,9 +118,12 @@ def new_profile(settings: Settings, wanted: Profile) -> Profile:
     return profile
 
 
-def target_of(settings: Settings, profile: Profile) -> Target:
-    """Return a profile's target with its password. Raises ``ConfigError`` if it has none."""
-    password = find_password(settings, profile)
+def target_of(settings: Settings, profile: Profile, *, silently: bool = False) -> Target:
+    """Return a profile's target with its password, found as ``find_password`` does.
+
+    Raises ``ConfigError`` if it has none.
+    """
+    password = find_password(settings, profile, silently=silently)
     if not profile.email or password.source is PasswordSource.NOWHERE:
         raise ConfigError(
             Text(

@@ -3,6 +3,7 @@
 Needs uvicorn, which an extra installs.
 """
 
+import logging
 import os
 import socket
 from collections.abc import Callable
@@ -57,6 +58,11 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop. Requests that do not end in time are cancelled, which is no error to report."""
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        await super().shutdown(sockets)
 
     def stop(self) -> None:
         """Exit after answering the running requests."""

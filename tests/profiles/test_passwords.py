@@ -84,6 +84,14 @@ def test_a_keyring_is_preferred_and_holds_it_alone(home: Path, ring: MemoryKeyri
     assert [path for path in home.rglob("*") if path.is_file()] == []
 
 
+@pytest.mark.usefixtures("ring")
+def test_a_keyring_that_may_be_locked_is_not_opened_unasked(home: Path) -> None:
+    store_password(Settings(home), DEV, PASSWORD, PasswordSource.KEYRING)
+    assert find_password(Settings(home), DEV, silently=True).source is PasswordSource.NOWHERE
+    store_password(Settings(home), DEV, PASSWORD, PasswordSource.FILE)
+    assert find_password(Settings(home), DEV, silently=True).value == PASSWORD
+
+
 @pytest.mark.usefixtures("no_ring")
 def test_a_keyring_that_is_asked_for_must_be_there(home: Path) -> None:
     with pytest.raises(ConfigError, match="keyring"):

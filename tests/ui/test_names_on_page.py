@@ -1,6 +1,8 @@
 """Names in a column of codes on the page: the system's are proposed, the others asked for once."""
 
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from forked import Zygote
 from lossy_proxy import LossyProxy, lossy_proxy
 from playwright.sync_api import expect
 from running_page import RunningPage, marked_cells, open_workbook, running_page
+from sheets import write_records
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -226,6 +229,84 @@ def test_a_name_is_compared_with_those_read_earlier_if_the_system_does_not_answe
     assert client.post("/api/map", json=form).is_success
     form = with_branch(client, path, "matriz sao paulo")
     assert client.post("/api/mapped-names", json=form).json()["fields"] == []
+
+
+_CODES = {"codigoDaFilial": "1", "codigoDoCliente": "1311"}
+
+
+def names_of_codes(client: httpx.Client) -> set[str]:
+    """Return the names beside the codes of the first row."""
+    row = client.get("/api/rows", params={"view": "all"}).json()["rows"][0]
+    return set(row["names"].values())
+
+
+def test_names_of_codes_are_read_once_beside_other_work(
+    by_proxy: tuple[httpx.Client, LossyProxy], tmp_path: Path
+) -> None:
+    client, proxy = by_proxy
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [_CODES])
+    open_workbook(client, path)
+    assert names_of_codes(client) == set()
+    proxy.decide = lambda _method, _asked: "lose answer"
+    asked = client.get("/api/known-names")
+    assert (asked.status_code, asked.json()) == (200, {"new": False})
+    proxy.decide = lambda _method, _asked: "pass"
+    proxy.seen.clear()
+    assert client.get("/api/known-names").json() == {"new": True}
+    assert "Matriz São Paulo" in names_of_codes(client)
+    # A long registry is read in windows of time, none of them twice.
+    assert len(set(proxy.seen)) == len(proxy.seen)
+    proxy.seen.clear()
+    open_workbook(client, path)
+    assert client.get("/api/known-names").json() == {"new": False}
+    assert proxy.seen == []
+
+
+def test_credentials_that_were_refused_once_are_not_sent_again_unasked(
+    by_proxy: tuple[httpx.Client, LossyProxy], tmp_path: Path
+) -> None:
+    client, proxy = by_proxy
+    open_workbook(client, write_records(tmp_path / "titulos.xlsx", "contasreceber", [_CODES]))
+    proxy.answers["/autenticar"] = b'{"authenticated": false, "message": "Senha expirada."}'
+    for _ in range(2):
+        assert client.get("/api/known-names").json() == {"new": False}
+    assert proxy.seen == [("POST", "/v2/autenticar")]
+    proxy.answers.clear()
+    assert client.post("/api/plan", json={}).is_success
+
+
+def test_a_page_that_waits_for_names_ends_quietly(
+    tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox
+) -> None:
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [_CODES])
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor() as pool:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        chosen = credentials(system, XLBRIDGE_BASE_URL=address)
+        page = running_page(forks, tmp_path, home, clean_environment(home, **chosen))
+        with page as ui, ui.client() as client:
+            open_workbook(client, path)
+            asked = pool.submit(client.get, "/api/known-names")
+            connection, _ = silent.accept()
+            assert client.get("/api/rows").is_success
+            client.post("/api/stop", json={})
+            assert not asked.result().is_success
+            connection.close()
+    assert "Traceback" not in (tmp_path / "page.log").read_text("utf-8")
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("environment", ["chosen", "practice"])
+def test_names_are_beside_codes_as_soon_as_a_sheet_is_shown(
+    environment: str, page: Page, tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox
+) -> None:
+    chosen = credentials(system) if environment == "chosen" else {}
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [_CODES])
+    with running_page(forks, tmp_path, home, clean_environment(home, **chosen)) as ui:
+        tab = page.tab
+        tab.goto(ui.link)
+        tab.set_input_files('[data-testid="drop"]', path)
+        tab.locator("#to-mend").click()
+        expect(tab.locator('#grid [data-name="Matriz São Paulo"]').first).to_have_text("1")
 
 
 @pytest.mark.programs

@@ -1,6 +1,7 @@
 """Findings on the page in a real browser: one count, their words, and one correction for all."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import Page
@@ -142,6 +143,22 @@ def test_the_grid_begins_at_the_first_error_in_the_words_of_the_user(
     amounts = tab.locator("#grid .line .cell.amount")
     expect(amounts.filter(has_text="1,234.56")).to_have_css("text-align", "right")
     expect(amounts.filter(has_text="0.125")).to_have_count(1)
+
+
+def test_the_grid_begins_at_the_first_error_below_many_warnings(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    path = tmp_path / "titulos.xlsx"
+    records: list[dict[str, Any]] = [{"codigoDoCliente": "1001"} for _ in range(80)]
+    records[70]["dataDeVencimento"] = "31/11/2026"
+    write_records(path, "contasreceber", records)
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    expect(tab.locator("#grid .here")).to_have_text("31/11/2026")
+    expect(tab.locator("#grid textarea")).to_be_focused()
+    tab.keyboard.type("30/11/2026")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
 
 
 def test_a_closed_list_is_offered_at_its_cell(page: Page, ui: RunningPage, tmp_path: Path) -> None:

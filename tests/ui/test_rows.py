@@ -210,6 +210,15 @@ def test_a_series_is_continued(
 
 
 @pytest.mark.usefixtures("sheet")
+def test_a_series_replaces_cells_that_do_not_continue_its_first_one(client: httpx.Client) -> None:
+    texts = ("NF-01", "Juros 7", "01/10/2026")
+    cells = [{"row": 2 + n, "column": TEXT, "value": text} for n, text in enumerate(texts)]
+    client.post("/api/edit", json=cells)
+    post(client, "fill", **block(2, 4, TEXT, series=True))
+    assert shown(client, TEXT)[:3] == ["NF-01", "NF-02", "NF-03"]
+
+
+@pytest.mark.usefixtures("sheet")
 def test_erasing_empty_cells_is_no_change(client: httpx.Client) -> None:
     last = shown(client)[-1]
     empty = [{"row": last, "column": column, "value": ""} for column in (AMOUNT, DUE, TEXT)]

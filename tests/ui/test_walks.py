@@ -284,8 +284,8 @@ def walk_month(walk: Walk, folder: Path) -> None:
     walk.at("#batch-list figure").nth(3).wait_for()
     walk.see("totals")
     walk.press(walk.named("prove_batch"))
-    walk.at("#batch-work summary").wait_for()
-    walk.named("prove_batch").wait_for()
+    expect(walk.at("#batch-cancel")).to_be_hidden()
+    expect(walk.named("prove_batch")).to_be_enabled()
     walk.see("proven")
 
 

@@ -47,8 +47,10 @@ class Password:
     value: str = field(default="", repr=False)
 
 
-def find_password(settings: Settings, profile: Profile) -> Password:
+def find_password(settings: Settings, profile: Profile, *, silently: bool = False) -> Password:
     """Return the password of a profile: from the environment, the keyring, or the private file.
+
+    ``silently``: a keyring that may ask the user to unlock it counts as if it were not there.
 
     A password belongs to an address and a user, and is not used for any other; the private file is
     not used if the machine's policy does not allow it. Raises ``ConfigError`` for a password file
@@ -56,7 +58,7 @@ def find_password(settings: Settings, profile: Profile) -> Password:
     """
     if settings.password and are_credentials_for(settings, profile):
         return Password(PasswordSource.ENVIRONMENT, settings.password)
-    stored = _read_from_keyring(profile)
+    stored = _read_from_keyring(profile, silently=silently)
     if stored:
         return Password(PasswordSource.KEYRING, stored)
     if read_policy(settings.machine).passwords is not None:
@@ -230,14 +232,20 @@ def _keyring_service(profile: Profile) -> str:
     return f"xlbridge {profile.name} {profile.origin}"
 
 
-def _read_from_keyring(profile: Profile) -> str:
+def _read_from_keyring(profile: Profile, *, silently: bool = False) -> str:
     keyring = _keyring()
-    if keyring is None:
+    if keyring is None or (silently and not _is_silent(keyring.get_keyring())):
         return ""
     try:
         return keyring.get_password(_keyring_service(profile), profile.email) or ""
     except keyring.errors.KeyringError:
         return ""  # The keyring is locked or missing.
+
+
+def _is_silent(backend: object) -> bool:
+    """Return whether a keyring never asks for anything: that of Windows is open with the session,
+    those of other systems may be locked."""
+    return type(backend).__module__ == "keyring.backends.Windows"
 
 
 def _keyring() -> Any:

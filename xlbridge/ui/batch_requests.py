@@ -66,6 +66,10 @@ from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook import CellPosition, WorkbookMark
 
 _MAX_BATCHES = 12
+_PROVING = Text(
+    pt="Gravando a prova: lendo o que está no sistema…",
+    en="Writing the proof: reading what is in the system…",
+)
 
 _NEW_PLAN: dict[str, Any] = {"folder": str, "name": str, "month": str, "workbooks": list[str]}
 
@@ -223,6 +227,7 @@ class BatchRequests:
         remote = self.remote
         with remote.track("batch"):
             tell = remote.progress
+            tell(_PROVING)
             with self._opened(batch, tell) as opened:
                 outcome = self.prove_batch(opened, partial(_show_phase, remote, tell))
                 remote.state.outcome = {**_outcome_json(opened, outcome), "asked": None}

@@ -103,6 +103,17 @@ _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
 _MONTHS = 12
 
 
+def is_series(seeds: Sequence[CorrectedValue]) -> bool:
+    """Return whether values may be the beginning of one series: the second one is filled, of the
+    same kind, and differs from a numbered text by the number alone."""
+    first, last = seeds[0], seeds[-1]
+    if isinstance(first, str) and isinstance(last, str):
+        one, other = _NUMBERED.fullmatch(first), _NUMBERED.fullmatch(last)
+        is_alike = one is None or (other is not None and one[1] == other[1])
+        return last != "" and is_alike
+    return type(first) is type(last)
+
+
 def continue_series(seeds: Sequence[CorrectedValue]) -> Iterator[CorrectedValue]:
     """Yield what follows one value by steps of one, or two values by their difference: numbers,
     days, texts with a number at their end; days of two months by months, the last of a month as
@@ -122,7 +133,7 @@ def continue_series(seeds: Sequence[CorrectedValue]) -> Iterator[CorrectedValue]
     stem, digits = match.groups()
     before = _NUMBERED.fullmatch(first) if isinstance(first, str) else None
     number = int(digits)
-    by = 1 if before is None or before[1] != stem else number - int(before[2]) or 1
+    by = 1 if before is None else number - int(before[2]) or 1
     yield from (f"{stem}{number + by * n:0{len(digits)}}" for n in count(1))
 
 

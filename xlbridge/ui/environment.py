@@ -2,13 +2,14 @@
 
 One connection is used as long as the page runs, so that the embedded sandbox starts only once. Work
 is done one task at a time. Names of the records that codes stand for (clients, branches, cost
-centres) are read when a code is first typed, and kept for the next time, so that they are shown
-without a connection, too.
+centres) are read when a sheet with codes is shown, beside other work, or when a code is first
+typed. They are kept for the next time, so that they are shown without a connection, too.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Set
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -24,9 +25,9 @@ from starlette.responses import JSONResponse, Response
 from xlbridge.client import Client, RetryPolicy
 from xlbridge.client.registries import Registries, StoredNames
 from xlbridge.connection import connect
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import AuthenticationFailed, UsageError, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.profiles import choose_profile, settings_for
+from xlbridge.profiles import ProfileSource, choose_profile, settings_for
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
@@ -94,6 +95,8 @@ class PageConnection:
         self._lock = Lock()
         self._cancelled = False
         self._is_looking_up = False
+        self.is_refused = False
+        """Whether the environment refused the credentials when nobody had asked for it."""
 
     def _set_base(self, base: Settings) -> None:
         chosen = choose_profile(base)
@@ -110,7 +113,7 @@ class PageConnection:
 
         Raises ``ConfigError`` if it cannot be used, ``UsageError`` while work is running.
         """
-        if self.state.running or not self._lock.acquire(blocking=False):
+        if self.state.running or not self._acquire():
             raise UsageError(_BUSY)
         try:
             save()
@@ -118,6 +121,7 @@ class PageConnection:
             self._stack.close()
             self._client = None
             self.state = WorkState()
+            self.is_refused = False
         finally:
             self._lock.release()
 
@@ -134,7 +138,7 @@ class PageConnection:
         A look-up of names for the grid is awaited. Raises ``UsageError`` if the connection is in
         use by anything else.
         """
-        if not self._lock.acquire(timeout=_LOOK_UP_SECONDS if self._is_looking_up else 0):
+        if not self._acquire():
             raise UsageError(_BUSY)
         self._is_looking_up = looking_up
         try:
@@ -150,6 +154,25 @@ class PageConnection:
         finally:
             self._is_looking_up = False
             self._lock.release()
+
+    def _acquire(self) -> bool:
+        return self._lock.acquire(timeout=_LOOK_UP_SECONDS if self._is_looking_up else 0)
+
+    @contextmanager
+    def beside(self) -> Iterator[Client]:
+        """Open a client for reading that the user did not ask for: no dialog asks for a password,
+        no request is repeated, and other work waits for none but those to the embedded sandbox.
+
+        Raises what ``connect`` raises.
+        """
+        if choose_profile(self.settings).source is ProfileSource.EMBEDDED:
+            with self.connected(looking_up=True) as (_, client):
+                yield client
+            return
+        once = RetryPolicy(tries=1)
+        is_open = self._client is not None  # The password was found already.
+        with connect(self.settings, lambda _text: None, once, silently=not is_open) as client:
+            yield client
 
     @contextmanager
     def track(self, work: str, job: str | None = None) -> Iterator[None]:
@@ -280,6 +303,7 @@ class RegistryNames:
         self._usable: dict[Path, Names] = {}
         self._folded: dict[Path, set[str]] = {}
         self._read: set[Path] = set()
+        self._reading = defaultdict[Path, Lock](Lock)
 
     def known(self, registry: str, settings: Settings | None = None) -> Names:
         """Return the names that were read now or earlier; ``settings`` are those of another
@@ -387,17 +411,39 @@ class RegistryNames:
 
     def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:
         """Return the names in another environment, read with its client as ``read`` does."""
-        stored = self._stored(registry, settings)
-        if stored.path not in self._read:
-            with suppress(XlbridgeError):
-                records = Registries(client).named(REFERENCES[registry])
-                by_name = sorted(records, key=lambda one: one.label.casefold())
-                names = {str(one.code): one.label for one in by_name}
-                inactive = {str(one.code) for one in by_name if not one.active}
-                self._keep(stored.path, names, inactive)
-                self._read.add(stored.path)
-                stored.write(names, inactive)
+        with suppress(XlbridgeError):
+            self._read_once(client, registry, settings)
         return self.known(registry, settings)
+
+    def read_ahead(self, registries: Collection[str]) -> bool:
+        """Read the names of registries beside other work, unless they were since the page began;
+        return whether other names are known now. Nothing is said of what cannot be read."""
+        settings = self._remote.settings
+        unread = [it for it in registries if self._stored(it, settings).path not in self._read]
+        if not unread or self._remote.is_refused:
+            return False
+        before = {one: self.known(one, settings) for one in unread}
+        try:
+            with self._remote.beside() as client:
+                for one in unread:
+                    self._read_once(client, one, settings)
+        except XlbridgeError as error:
+            # Each further attempt might bring the user closer to being locked out.
+            self._remote.is_refused = isinstance(error, AuthenticationFailed)
+        return any(self.known(one, settings) != names for one, names in before.items())
+
+    def _read_once(self, client: Client, registry: str, settings: Settings | None) -> None:
+        stored = self._stored(registry, settings)
+        with self._reading[stored.path]:
+            if stored.path in self._read:
+                return
+            records = Registries(client).named(REFERENCES[registry])
+            by_name = sorted(records, key=lambda one: one.label.casefold())
+            names = {str(one.code): one.label for one in by_name}
+            inactive = {str(one.code) for one in by_name if not one.active}
+            self._keep(stored.path, names, inactive)
+            self._read.add(stored.path)
+            stored.write(names, inactive)
 
     def _read_names(self, registry: str) -> bool:
         """Read the names of a registry; return whether that was possible."""

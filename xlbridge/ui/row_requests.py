@@ -42,6 +42,7 @@ class RowRequests:
             asked("/api/replacements", self.replacements, **_SOUGHT, by=str),
             asked("/api/column-values", self.column_values, column=int, contains=str | None),
             asked("/api/names", self.names, column=int, text=str),
+            asked("/api/known-names", self.known_names),
             changing(
                 "/api/find-replace", self.replace, **_SOUGHT, by=str, only=tuple[int, int] | None
             ),
@@ -128,6 +129,13 @@ class RowRequests:
         """Return the records of a column's registry that a typed text may mean."""
         found = self._workspace.rows_for(shown).editor.column_at(column)
         return {"records": [], "read": False} if found is None else self._names.offer(found, text)
+
+    def known_names(self, shown: str | None) -> dict[str, Any]:
+        """Read the registries of the shown sheet's columns; return whether there are new names."""
+        with self._locked(shown) as rows:
+            editor = rows.editor
+            found = {editor.registry(index): None for index in editor.column_indexes}
+        return {"new": self._names.read_ahead([one for one in found if one is not None])}
 
     def layout(self, shown: str | None, layout: SheetLayout) -> dict[str, Any]:
         """Set how the shown sheet is sorted and filtered, and its columns' layout."""

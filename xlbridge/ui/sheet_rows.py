@@ -12,7 +12,13 @@ import numpy.typing as npt
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Severity
-from xlbridge.ui.cell_edits import continue_series, displayed_texts, is_computed, typed_value
+from xlbridge.ui.cell_edits import (
+    continue_series,
+    displayed_texts,
+    is_computed,
+    is_series,
+    typed_value,
+)
 from xlbridge.ui.row_order import ColumnTexts, Rows, SoughtText
 from xlbridge.ui.row_remarks import PLANNED, REFUSED
 from xlbridge.ui.sheet_editor import MAX_ROWS, SheetEditor
@@ -292,7 +298,7 @@ class SheetRows:
         for column in range(block.left, block.right + 1):
             texts, target = self.texts(column), self.editor.column_at(column)
             seeds = [typed_value(target, texts.text(row)) for row in rows[:2]]
-            if not as_series or seeds[-1] == "":
+            if not as_series or not is_series(seeds):
                 seeds = seeds[:1]
             rest = rows[len(seeds) :]
             following: Iterator[CorrectedValue] = continue_series(seeds)

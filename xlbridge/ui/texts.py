@@ -452,6 +452,10 @@ _TEXTS: Mapping[str, Text] = {
         pt="Só letras minúsculas sem acento, algarismos, - e _.",
         en="Only lower-case letters without accents, digits, - and _.",
     ),
+    "email_how": Text(
+        pt="Escreva o e-mail inteiro, como nome@empresa.com.br.",
+        en="Enter the whole e-mail address, such as name@example.com.",
+    ),
     "email": Text(pt="E-mail do usuário de integração", en="E-mail of the integration user"),
     "password": Text(pt="Senha", en="Password"),
     "is_production": Text(pt="É o sistema de produção?", en="Is it the production system?"),

@@ -5,7 +5,6 @@ page ends, folders are removed unless they contain stored edits, or their workbo
 the journal names it.
 """
 
-import json
 import secrets
 import shutil
 from collections import defaultdict
@@ -220,6 +219,8 @@ class Workspace:
 
     def save_edits(self, editor: SheetEditor) -> None:
         """Store the edits of a workbook; the caller holds its lock."""
+        import msgspec
+
         file = editor.path.parent / _DRAFT
         parts = editor.edits_json()
         if editor.job is None and not any(any(part.values()) for part in parts.values()):
@@ -247,7 +248,7 @@ class Workspace:
             "source": editor.source.name,
             "csv": asdict(editor.limits.csv),
         }
-        write_private(file, json.dumps(draft, ensure_ascii=False))
+        write_private(file, msgspec.json.encode(draft).decode())
 
     def drop_edits(self, editor: SheetEditor) -> None:
         """Delete the stored edits of a workbook."""

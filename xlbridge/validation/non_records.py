@@ -163,10 +163,11 @@ class _Marks:
         """Mark the rows whose filled cells hold only lines of dashes or similar characters."""
         typed = self.typed
         resource = typed.resource
-        candidates = np.arange(len(typed.rows))
+        has_texts_only = np.ones(len(typed.rows), dtype=bool)
         for name in self.names:
-            if not resource.by_name[name].kind.is_text and len(candidates):
-                candidates = candidates[typed.frame[name].iloc[candidates].isna().to_numpy()]
+            if not resource.by_name[name].kind.is_text and has_texts_only.any():
+                has_texts_only &= typed.frame[name].isna().to_numpy()
+        candidates = np.flatnonzero(has_texts_only)
         if not len(candidates):
             return
         numbers = np.array(typed.rows, dtype=np.int64)[candidates]

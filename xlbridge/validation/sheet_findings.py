@@ -82,7 +82,7 @@ class SheetFindings(Sequence[Finding]):
     by column. Compares equal to a list of the same findings.
 
     ``owners`` has the index in ``columns`` of each cell finding's column, ``positions`` its
-    position in that column.
+    position in that column, ``cell_rows`` Excel's number of its row.
     """
 
     def __init__(
@@ -91,8 +91,9 @@ class SheetFindings(Sequence[Finding]):
         columns: Sequence[FindingColumn],
         owners: Integers,
         positions: Integers,
+        cell_rows: Integers,
     ) -> None:
-        self.layout, self.columns = layout, columns
+        self.layout, self.columns, self.cell_rows = layout, columns, cell_rows
         self._owners, self._positions = owners, positions
 
     @classmethod
@@ -104,8 +105,8 @@ class SheetFindings(Sequence[Finding]):
         # A stable sort keeps the order of columns within a row, of detection within a cell.
         order = np.argsort(rows, kind="stable")
         owners = owners[order]
-        order -= np.cumsum([0, *sizes], dtype=np.intc)[owners]
-        return cls(layout, columns, owners, order.astype(np.uint32))
+        positions = order - np.cumsum([0, *sizes], dtype=np.intc)[owners]
+        return cls(layout, columns, owners, positions.astype(np.uint32), rows[order])
 
     @classmethod
     def joined(cls, layout: Sequence[Finding], parts: "Sequence[SheetFindings]") -> "SheetFindings":
@@ -119,6 +120,7 @@ class SheetFindings(Sequence[Finding]):
             [column for part in parts for column in part.columns],
             np.concatenate(owners)[order],
             np.concatenate([part._positions for part in parts])[order],
+            rows[order],
         )
 
     def __len__(self) -> int:
@@ -131,6 +133,15 @@ class SheetFindings(Sequence[Finding]):
     def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
         if isinstance(key, slice):
             return [self[index] for index in range(*key.indices(len(self)))]
+        if key == 0:
+            return self._first
+        return self._at(key)
+
+    @cached_property
+    def _first(self) -> Finding:
+        return self._at(0)
+
+    def _at(self, key: int) -> Finding:
         index = range(len(self))[key] - len(self.layout)
         if index < 0:
             return self.layout[index]
@@ -159,14 +170,6 @@ class SheetFindings(Sequence[Finding]):
         """Number of findings of cells that stop an upload."""
         return sum(int(_IS_ERROR[column.kinds[at]].sum()) for column, at, _ in self.by_column())
 
-    @cached_property
-    def cell_rows(self) -> Integers:
-        """Excel's row number of each finding of a cell."""
-        rows = np.empty(len(self._owners), dtype=np.intc)
-        for column, positions, indexes in self.by_column():
-            rows[indexes] = column.rows[positions]
-        return rows
-
     def by_column(self) -> Iterator[tuple[FindingColumn, Integers, Integers]]:
         """Yield each column with findings, their positions there, and their indexes among the
         findings of cells here."""
@@ -177,7 +180,7 @@ class SheetFindings(Sequence[Finding]):
     def cells_at(self, indexes: Integers, layout: Sequence[Finding] = ()) -> "SheetFindings":
         """Return the findings of cells at the given indexes among them, after ``layout``."""
         owners, positions = self._owners[indexes], self._positions[indexes]
-        return SheetFindings(layout, self.columns, owners, positions)
+        return SheetFindings(layout, self.columns, owners, positions, self.cell_rows[indexes])
 
 
 def sheet_findings(

@@ -8,7 +8,7 @@ const WIDTH = 150;
 const NARROWEST = 40;
 const WIDEST = 600;
 const CHARACTER = 7.5; // pixels
-const FROZEN_SHARE = 0.6; // of the grid, more would leave no room for other columns
+const FROZEN_SHARE = 0.65; // of the grid: more would leave no room for other columns, and a telephone has one
 
 export class Columns {
   constructor(root, handlers) {

@@ -164,6 +164,15 @@ export function showFieldProblem(control, message) {
   control.addEventListener("input", () => dropFieldProblem(control), { once: true });
 }
 
+// Shows a message beside each field that lacks a value or has one of another form, which its title describes, and
+// goes to the first one; returns whether there is none.
+export function checkFields(controls) {
+  const wrong = [...controls].filter((one) => !one.checkValidity());
+  for (const one of wrong) showFieldProblem(one, (one.validity.valueMissing ? "" : one.title) || texts.fill_in);
+  wrong[0]?.focus();
+  return !wrong.length;
+}
+
 // Shows messages beside the fields that ``find`` returns by their names, and goes to the first one; returns false
 // for a message about something else.
 export const besideFields = (find) => ({ fields }) => {

@@ -1,7 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
 import { ask, button, byId, call, callSheet, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, newest, option, settled, show, showEach, showProblem, state, tableLine, tableRows, texts, whenShown } from "./core.js";
-import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
 import { fillDown, openCellMenu, openColumnMenu, setUpMenus } from "./menus.js";
@@ -61,7 +60,16 @@ export function showSheet(answer) {
   grid.clear();
   byId("remark").textContent = "";
   update(answer);
-  return changeView(answer.rows && answer.rules.some((one) => !one.of_header) ? "wrong" : "all");
+  const shown = changeView(answer.rows && answer.rules.some((one) => !one.of_header) ? "wrong" : "all");
+  shown.then(() => showNames(answer));
+  return shown;
+}
+
+// Reads the names that codes stand for, once the rows are there, and shows them beside the codes.
+async function showNames(sheet) {
+  if (sheet.id !== state.sheet?.id || !sheet.columns.some((one) => one.has_names)) return;
+  const answer = await callSheet("/api/known-names", { sheet, silent: true });
+  if (answer?.new && sheet.id === state.sheet?.id) grid.load();
 }
 
 // Shows the chosen sheet or a child sheet. No row is shown until it is loaded, so that nothing typed
@@ -223,21 +231,16 @@ async function goTo({ position, column }) {
   return true;
 }
 
-// Selects the first error among the rows shown, unless the user has chosen a cell or scrolled; "next
-// error" begins there.
-function selectFirstError() {
+// Selects the first error, of a view without errors its first mark, unless the user has chosen a cell or scrolled;
+// "next error" begins there.
+async function selectFirstError() {
   if (grid.visited || grid.box.scrollTop > 0) return;
-  const rows = Array.from({ length: Math.min(grid.total, grid.visible()) }, (_, at) => grid.rowAt(at));
-  const isWrong = (marks) => ["error", "refused"].includes(worst(marks));
-  for (const isSought of [isWrong, () => true]) {
-    for (const [at, row] of rows.entries()) {
-      const place = Object.keys(row?.marks ?? {}).find((one) => isSought(row.marks[one]));
-      if (place === undefined) continue;
-      grid.move(at, Number(place));
-      grid.visited = false;
-      return;
-    }
-  }
+  const sheet = state.sheet;
+  const query = { row: 0, column: -1, view: state.view };
+  const found = await callSheet("/api/next-error", { query, sheet, silent: true });
+  if (found === null || grid.visited || sheet.id !== state.sheet?.id) return;
+  if (found.row === null || !(await goTo(found))) await goToFirstMark();
+  grid.visited = false;
 }
 
 // Shows the first row of a view at its first marked cell, or at a column if that is marked.
@@ -369,7 +372,7 @@ export function setUpCorrect(whenSent, whenChanged) {
   byId("view").addEventListener("change", () => changeView(byId("view").value));
   byId("part").addEventListener("change", async () => {
     await showPart(byId("part").value);
-    selectFirstError();
+    grid.keys.wait(selectFirstError());
   });
   byId("next-error").addEventListener("click", () => {
     grid.input.focus({ preventScroll: true });
@@ -393,7 +396,7 @@ export function setUpCorrect(whenSent, whenChanged) {
   whenShown("mend", async () => {
     grid.measure();
     await grid.load({ view: state.view, renew: true });
-    selectFirstError();
+    grid.keys.wait(selectFirstError());
     if (isFocusLost()) grid.input.focus({ preventScroll: true });
   });
 }

@@ -139,7 +139,8 @@ export class Grid {
 
   // What of the rows an answer to an edit should have.
   get shownRows() {
-    return { view: this.view, ...RowWindows.around(this.firstVisible()) };
+    const first = this.firstVisible();
+    return { view: this.view, ...RowWindows.around(first, first + this.visible()) };
   }
 
   async loadRows({ view = this.view, renew = false, keep = true, known = null } = {}) {

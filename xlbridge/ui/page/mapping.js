@@ -1,7 +1,7 @@
 // Mapping: each header of the sheet with sample values, and the column that it is mapped to.
 // Columns have the form of the mapping file: from, join or constant.
 
-import { byId, dropFieldProblem, element, fill, input, labelled, newest, post, replaceChoices, select, showFieldProblem, showProblem, startRequest, tableLine, texts } from "./core.js";
+import { byId, checkFields, dropFieldProblem, element, fill, input, labelled, newest, post, replaceChoices, select, showFieldProblem, showProblem, startRequest, tableLine, texts } from "./core.js";
 
 const SEVERAL = "*";
 let form = null;
@@ -179,18 +179,16 @@ function noteChange() {
   byId("map").className = "main";
 }
 
-// Shows messages beside fields, which are given or those of columns and words of the sheet.
+// Shows messages beside the fields of columns and words of the sheet.
 function showProblems(problems) {
   const controls = [...byId("mapping").querySelectorAll("input, #columns select")];
-  for (const { field, column, word, message } of problems) {
+  for (const { column, word, message } of problems) {
     const own = controls.filter((one) => one.dataset.column === column);
-    const found = field ?? own.find((one) => one.dataset.word === (word ?? undefined)) ?? own[0];
+    const found = own.find((one) => one.dataset.word === (word ?? undefined)) ?? own[0];
     const control = found ?? controls.find((one) => usesOf(one.dataset.header).includes(column));
     if (control) showFieldProblem(control, message);
   }
 }
-
-const goToProblem = () => byId("mapping").querySelector("[aria-invalid]")?.focus();
 
 function content() {
   const { resource, sheet, header_row, rows, once, accept } = form;
@@ -206,11 +204,8 @@ export async function checkNames() {
 }
 
 async function confirm() {
-  const empty = [...byId("mapping").querySelectorAll("input, #columns select")].filter((one) => !one.checkValidity());
-  if (empty.length) {
+  if (!checkFields(byId("mapping").querySelectorAll("input, #columns select"))) {
     showProblem(texts.not_confirmed);
-    showProblems(empty.map((field) => ({ field, message: texts.fill_in })));
-    goToProblem();
     return;
   }
   let problems = [];
@@ -227,7 +222,7 @@ async function confirm() {
     },
   );
   showProblems(problems);
-  goToProblem();
+  byId("mapping").querySelector("[aria-invalid]")?.focus();
 }
 
 export function setUpMapping() {

@@ -51,6 +51,7 @@ for (const name of ["language", "theme"]) {
 }
 byId("end").addEventListener("click", async () => {
   await post("/api/stop", {});
+  window.stop(); // no answer is shown any more
   const main = element("main");
   main.append(element("p", texts.ended, "card"));
   document.body.replaceChildren(main);

@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { ask, besideFields, button, byId, call, element, fill, followLine, link, newest, planBy, post, reportTable, showFieldProblem, showProblem, startBy, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, besideFields, button, byId, call, checkFields, element, fill, followLine, link, newest, planBy, post, reportTable, showFieldProblem, showProblem, startBy, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -94,6 +94,7 @@ function profileButtons(one) {
 async function addProfile(event) {
   event.preventDefault();
   const form = byId("profile-form");
+  if (!checkFields(form.querySelectorAll("input, select"))) return;
   const content = Object.fromEntries(new FormData(form));
   form.elements.password.value = "";
   byId("profile-status").textContent = texts.testing;

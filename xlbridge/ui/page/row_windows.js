@@ -1,6 +1,6 @@
 // Rows of a view, fetched in windows, each of them once.
 
-const WINDOW = 100;
+const WINDOW = 50;
 
 export class RowWindows {
   // fetchRows(start, count, renew) returns {total, rows}, or null on failure; ``growing`` views allow
@@ -13,15 +13,21 @@ export class RowWindows {
     this.requested = new Map();
   }
 
-  // Position of the first row of the window with a position, and its number of rows.
-  static around(at) {
-    return { start: Math.floor(at / WINDOW) * WINDOW, count: WINDOW };
+  // Position of the first row of the windows with the rows between two positions, and their number of rows.
+  static around(first, last) {
+    const start = first - (first % WINDOW);
+    return { start, count: last - (last % WINDOW) + WINDOW - start };
   }
 
   // Takes rows that came with the answer to an edit.
   take({ start, total, rows }) {
-    this.requested.set(start / WINDOW, Promise.resolve());
-    this.put(start / WINDOW, { total, rows });
+    let at = 0;
+    do {
+      const number = (start + at) / WINDOW;
+      this.requested.set(number, Promise.resolve());
+      this.put(number, { total, rows: rows.slice(at, at + WINDOW) });
+      at += WINDOW;
+    } while (at < rows.length);
   }
 
   // The row at a position of the view; undefined until it is fetched.

@@ -38,6 +38,7 @@ _TEXT_WARNINGS = ("number-as-text", "date-as-text")
 """Warnings that a .csv does not get, as it has no other way to write numbers and dates."""
 _NUMBER_STYLE = ("numbers", "style")
 _DATE_ORDER = "order of dates"
+_BLANK = "blank"
 _MIN_KEPT = 16
 """Factor by which a column has more cells than those that are typed again alone."""
 
@@ -257,7 +258,7 @@ def type_rows(
     if len(headers):
         first = min(header.columns, key=lambda name: header.columns[name])
         problems[first].add_all(headers, "row-header-again")
-    frame = _whole_frame(resource, arrays, len(rows))
+    frame = _whole_frame(resource, arrays, len(rows), ColumnMemo() if memo is None else memo)
     typed = TypedRows(resource, header, cells, frame, rows, problems, versions, absent)
     return typed.without_blank_rows(memo)
 
@@ -327,17 +328,23 @@ def _date_order(
     return lambda name: results.result((_DATE_ORDER, name), edits, partial(find, name)).value
 
 
-def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> pd.DataFrame:
+def _whole_frame(
+    resource: Resource, arrays: Mapping[str, Any], count: int, memo: ColumnMemo
+) -> pd.DataFrame:
     """Return a frame of all columns of a resource.
 
     Absent columns share their memory: pandas copies one just before it changes it.
     """
     index = pd.RangeIndex(count)
     dtypes = dict.fromkeys(c.dtype for c in resource.columns if c.name not in arrays)
-    blank = [pd.Series(index=index, dtype=dtype).array for dtype in dtypes]
+    blank = [
+        memo.result((_BLANK, dtype), count, partial(pd.Series, index=index, dtype=dtype)).value
+        for dtype in dtypes
+    ]
     filled_at = {name: at for at, name in enumerate(arrays)}
     blank_at = {dtype: at for at, dtype in enumerate(dtypes, start=len(arrays))}
-    distinct = pd.DataFrame(dict(enumerate([*arrays.values(), *blank])), index=index, copy=False)
+    whole = [*arrays.values(), *(series.array for series in blank)]
+    distinct = pd.DataFrame(dict(enumerate(whole)), index=index, copy=False)
     frame = distinct.iloc[
         :, [filled_at[c.name] if c.name in arrays else blank_at[c.dtype] for c in resource.columns]
     ]
