@@ -41,7 +41,7 @@ _MAX_TOKEN_LENGTH = 16
 _MAX_DIGITS, _MAX_EXPONENT = 400, 400
 """Limits of a number's digits and power of ten, far above any amount."""
 
-_PIECE_SIZE = 2**18
+_PIECE_SIZE = 2**17
 """Number of bytes in which smaller pieces of a body are collected."""
 
 _MAX_CACHED_NUMBERS = 10_000
