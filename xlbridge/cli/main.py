@@ -48,7 +48,9 @@ _ABOUT = Text(
 )
 
 _MODULES = {
+    "api": "doctor",
     "listings": "resources",
+    "template": "resources",
     "profiles": "login",
     "ui": "sandbox",
     "retry": "upload",
