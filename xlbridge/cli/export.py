@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from xlbridge.cli.completion import complete_listings
+from xlbridge.cli.help import complete_listings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
     command_settings,

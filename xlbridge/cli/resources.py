@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from xlbridge import titles
-from xlbridge.cli.completion import complete_resources
-from xlbridge.cli.help_texts import COMMANDS
+from xlbridge.cli.help import COMMANDS, complete_resources
 from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
     csv_options,
