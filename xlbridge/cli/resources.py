@@ -158,7 +158,8 @@ def _write_with_lists(
 ) -> None:
     # Slow to import, and only needed here.
     from xlbridge.connection import connect
-    from xlbridge.resources.references import REFERENCES, listing_resource
+    from xlbridge.resources.links import listing_resource
+    from xlbridge.resources.references import REFERENCES
     from xlbridge.upload.lookup import registry_lists
     from xlbridge.workbook.write import write_template
 

@@ -20,8 +20,7 @@ from xlbridge.resources.checks.all_rules import (
     entry_points_of,
     not_loaded,
 )
-from xlbridge.resources.column import Column
-from xlbridge.resources.kind import KIND_OF_DTYPE
+from xlbridge.resources.column import KIND_OF_DTYPE, Column
 from xlbridge.resources.models import read_as
 from xlbridge.resources.names import schemas_folder, shipped_files
 from xlbridge.resources.remote import NO_IMPORT

@@ -14,10 +14,10 @@ from xlbridge.resources.column import (
     ChildSum,
     Column,
     ControlTotals,
+    Kind,
     LayoutChange,
     column_changes_since,
 )
-from xlbridge.resources.kind import Kind
 from xlbridge.resources.names import normalize_header
 from xlbridge.resources.remote import (
     ImportPaths,

@@ -12,8 +12,14 @@ from msgspec import Meta, Struct, field
 
 from xlbridge.i18n import Text
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.column import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
-from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
+from xlbridge.resources.column import (
+    KIND_OF_DTYPE,
+    USUAL_YEARS,
+    ChildSum,
+    ControlTotals,
+    Kind,
+    LayoutChange,
+)
 from xlbridge.resources.models import (
     OR_NULL,
     Alternatives,
@@ -50,7 +56,7 @@ _MAX_COLUMNS = 16_000  # of a sheet in Excel, less some that other files add
 
 def _references() -> Mapping[str, object]:
     # Late: it imports the models of the interface.
-    from xlbridge.resources.references.reference_lists import REFERENCES
+    from xlbridge.resources.references import REFERENCES
 
     return REFERENCES
 

@@ -42,8 +42,8 @@ from xlbridge.profiles import (
 from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import ReportForms, value_text
 from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.resources.links import listing_resource
 from xlbridge.resources.names import field_title
-from xlbridge.resources.references import listing_resource
 from xlbridge.ui.answers import (
     FieldProblem,
     InvalidFields,

@@ -100,7 +100,7 @@ def _write_rejects_workbook(
     were not applied either. Raises ``UsageError`` if the file cannot be written.
     """
     # Modules for workbooks are rarely needed here, and slow to import.
-    from xlbridge.resources.references import listing_resource
+    from xlbridge.resources.links import listing_resource
     from xlbridge.upload.payload import ChildRows, child_rows
     from xlbridge.workbook.write import RejectedRows
 
