@@ -13,7 +13,7 @@ from starlette.routing import Route
 from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
 from xlbridge.i18n import Text
-from xlbridge.record_rows import sheet_row
+from xlbridge.titles import sheet_row
 from xlbridge.ui.answers import download, get_route, post_route, table_json
 from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
 from xlbridge.ui.job_reports import job_details, job_totals, listed_job

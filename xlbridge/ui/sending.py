@@ -12,10 +12,10 @@ from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.record_rows import row_text
 from xlbridge.report_forms import group_by_reason
 from xlbridge.report_forms.totals import Axis
 from xlbridge.resources.references import BRANCH
+from xlbridge.titles import row_text
 from xlbridge.ui.answers import ErrorsInGrid, in_background, post_route, table_json
 from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
 from xlbridge.ui.job_reports import HOW_TO_CONFIRM, job_totals, report_lines, titled_report

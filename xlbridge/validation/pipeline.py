@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.garbage_collection import gc_paused
+from xlbridge.processes import gc_paused
 from xlbridge.resources import KEY, Catalogue, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity

@@ -23,13 +23,13 @@ from xlbridge.client import Client, Record
 from xlbridge.client.registries import NamedRecord, Registries, named_record
 from xlbridge.errors import RemoteRejected, UnknownFields, UsageError, WorkbookRefused
 from xlbridge.i18n import Text, count_text, untranslated
-from xlbridge.progress import WorkProgress
 from xlbridge.resources import Column, Kind, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.names import field_title, number_headers
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink, link_words
 from xlbridge.settings import WorkbookLimits
+from xlbridge.titles import WorkProgress
 from xlbridge.upload.claims import Patience
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import display
