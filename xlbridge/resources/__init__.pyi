@@ -12,5 +12,5 @@ from .resource import (
     Fingerprint as Fingerprint,
     Resource as Resource,
     RowCheck as RowCheck,
+    schema_file_format as schema_file_format,
 )
-from .schema_format import schema_file_format as schema_file_format

@@ -27,12 +27,14 @@ from xlbridge.resources.remote import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
     MAIN_KEY,
+    ColumnBody,
+    ColumnMetadata,
     Resource,
     RowCheck,
+    SchemaFile,
     default_totals,
     with_titles,
 )
-from xlbridge.resources.schema_format import ColumnBody, ColumnMetadata, SchemaFile
 
 
 def read_schema_file(path: Path, others: Iterable[Resource] = ()) -> Resource:

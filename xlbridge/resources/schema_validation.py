@@ -17,8 +17,8 @@ from xlbridge.resources.checks.rule import Statistics
 from xlbridge.resources.column import KIND_OF_DTYPE, Kind, column_changes_since
 from xlbridge.resources.models import read_as
 from xlbridge.resources.names import normalize_header
+from xlbridge.resources.resource import Metadata, SchemaFile, schema_file
 from xlbridge.resources.schema_content import completed, normalized
-from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file
 from xlbridge.resources.yaml_files import (
     TYPE_TEXTS,
     Mistake,
