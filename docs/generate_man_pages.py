@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from xlbridge import __version__
-from xlbridge.cli.help_texts import translate_click
+from xlbridge.cli.help import translate_click
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.main import root
 from xlbridge.i18n import Text, parse_language, set_language

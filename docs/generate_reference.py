@@ -31,7 +31,7 @@ from pydantic.fields import FieldInfo
 from sheets_table import sheets
 
 from xlbridge.batch.plan import plan_format
-from xlbridge.cli.help_texts import translate_click
+from xlbridge.cli.help import translate_click
 from xlbridge.cli.main import root
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS, Filter, Listing

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from xlbridge.clock import Instant
+from xlbridge.processes import Instant
 
 
 @dataclass

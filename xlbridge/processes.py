@@ -1,21 +1,28 @@
-"""Child processes: commands of xlbridge, and helper modules, which get no credentials.
+"""This process and others: child processes of xlbridge, garbage collection, and a clock by which
+waits are measured between processes.
 
+Children run commands of xlbridge, and helper modules, which get no credentials.
 The frozen application (``packaging/``) comes without a Python interpreter: there the program itself
 runs the module named by ``HELPER_OPTION``.
 """
 
+import gc
 import os
 import signal
-import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import xlbridge
 
 if TYPE_CHECKING:
+    import subprocess
+
     from xlbridge.errors import LocalFailure
     from xlbridge.i18n import Text
 
@@ -94,7 +101,7 @@ def helper_not_started(reason: "str | Text | None" = None) -> "LocalFailure":
 
 NEW_PROCESS_GROUP: Mapping[str, Any] = {
     "start_new_session": True,
-    "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+    "creationflags": 0x200 if os.name == "nt" else 0,  # CREATE_NEW_PROCESS_GROUP
 }
 """Options of ``Popen`` that keep the terminal's Ctrl-C from a process, on every system."""
 
@@ -110,6 +117,9 @@ def kill_process_tree(process: "subprocess.Popen[bytes]") -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         return
+    # Imported here: commands that start no process need none of it.
+    import subprocess
+
     with suppress(OSError):
         subprocess.run(  # noqa: S603 - the system's own command, no shell
             [windows_program("taskkill.exe"), "/F", "/T", "/PID", str(process.pid)],
@@ -125,3 +135,64 @@ def available_cpus() -> int:
     """Return the number of processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Disable the cyclic collector while millions of objects are built: it would traverse all of
+    them repeatedly."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Instant(NamedTuple):
+    """Instant by the wall clock (``at``, local time) and by the clock of one start of a computer.
+
+    A wall clock, which people read, may be set or wrong; the other one only runs forward.
+    ``boot`` identifies that start, and is empty where the operating system has no such id;
+    ``uptime`` are the seconds since then.
+    """
+
+    at: datetime
+    boot: str
+    uptime: float
+
+    @classmethod
+    def now(cls) -> "Instant":
+        """Return the present instant."""
+        # The seconds since the start of the computer, the time that it slept included.
+        boot_clock = getattr(time, "CLOCK_BOOTTIME", None)
+        uptime = time.monotonic() if boot_clock is None else time.clock_gettime(boot_clock)
+        return cls(datetime.now(), _boot_id(), uptime)
+
+    def since(self, earlier: "Instant") -> timedelta:
+        """Return the time that has certainly passed since an earlier instant.
+
+        Within one start of the computer the wall clock does not count. Between two, or on another
+        computer, the shorter time of both clocks does; none if the earlier instant seems later.
+        """
+        counted = self.uptime - earlier.uptime
+        if self.boot and self.boot == earlier.boot:
+            return timedelta(seconds=max(0.0, counted))
+        # A computer that was started since then has run for its uptime at most.
+        counted = self.uptime if counted < 0 else counted
+        return max(timedelta(), min(self.at - earlier.at, timedelta(seconds=counted)))
+
+    def seems_before(self, earlier: "Instant") -> bool:
+        """Return whether an earlier instant was recorded by a clock that was ahead of this one."""
+        return (not self.boot or self.boot != earlier.boot) and self.at < earlier.at
+
+
+@lru_cache(maxsize=1)
+def _boot_id() -> str:
+    with suppress(OSError):
+        return _BOOT_ID.read_text("ascii").strip()
+    return ""

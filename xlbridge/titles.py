@@ -1,9 +1,17 @@
-"""Titles of columns, facts and buttons that several reports share, and words for states.
+"""What all rooms show people alike: titles of columns, facts and buttons, words for states, rows of
+records, and progress.
 
 A title of one report alone is declared beside it.
+
+A row of a sheet may have several records, such as the titles of instalments. The first one has
+Excel's number of the row. The others have larger numbers, beyond any row of a sheet, so that plans
+and the journal tell them apart; people see the row.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from xlbridge.i18n import Text, joined, untranslated
@@ -83,3 +91,55 @@ def title_at(path: str, titles: Mapping[str, Text | str]) -> Text:
         return untranslated(path)
     own = title if isinstance(title, Text) else untranslated(title)
     return joined([untranslated(sheet), own], ": ") if rest else own
+
+
+_ROW_TEXT = re.compile(r"(\d+) \((\d+)\)")
+_ROWS = 10_000_000
+"""Distance of the numbers of records in one row: more than the rows of any sheet."""
+
+
+def record_row(row: int, number: int) -> int:
+    """Return the number of a record by Excel's number of its row and its own number in the row,
+    from zero on."""
+    return number * _ROWS + row
+
+
+def sheet_row(record: int) -> int:
+    """Return Excel's number of the row of a record."""
+    return record % _ROWS
+
+
+def number_in_row(record: int) -> int:
+    """Return the number of a record in its row, from zero on."""
+    return record // _ROWS
+
+
+def row_text(record: int) -> str:
+    """Return the row of a record for people, with its number in the row from the second one on:
+    17, 17 (2)."""
+    number = number_in_row(record)
+    return f"{sheet_row(record)} ({number + 1})" if number else f"{record}"
+
+
+def read_row_text(text: str) -> int | None:
+    """Return the number of a record from its row for people, None for another text."""
+    found = _ROW_TEXT.fullmatch(text.strip())
+    return None if found is None else record_row(int(found[1]), int(found[2]) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkProgress:
+    """Progress of work that takes a while; by default nobody is shown it.
+
+    ``show`` replaces the text or adds a line, ``advance`` completes one step, ``count`` sets the
+    numbers of done and of all steps, ``paused`` hides a display for a block.
+    """
+
+    show: Callable[[Text], None] = lambda _text: None
+    advance: Callable[[], None] = lambda: None
+    count: Callable[[int, int], None] = lambda _done, _total: None
+    paused: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+OpenProgress = Callable[[Text, int], AbstractContextManager[WorkProgress]]
+"""Shows the progress of a part of the work, from its title and number of steps."""

@@ -15,7 +15,7 @@ from xlbridge.batch.workbook_checks import CrossWorkbookChecks, SheetFindings
 from xlbridge.client import Client, Record
 from xlbridge.client.registries import Registries
 from xlbridge.resources import Catalogue
-from xlbridge.resources.references import linked_catalogue
+from xlbridge.resources.links import linked_catalogue
 from xlbridge.upload.lookup import LinkResolver
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation

@@ -25,7 +25,8 @@ from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.checks import DOCUMENTS
-from xlbridge.resources.references import REFERENCES, linked_catalogue
+from xlbridge.resources.links import linked_catalogue
+from xlbridge.resources.references import REFERENCES
 from xlbridge.upload.lookup import LinkResolver
 from xlbridge.validation import validate_workbook
 

@@ -21,7 +21,7 @@ from cross_check_parts import (
 from sheets import write_records
 
 from xlbridge.client.registries import Registries
-from xlbridge.resources.references import linked_catalogue
+from xlbridge.resources.links import linked_catalogue
 from xlbridge.validation import validate_workbook
 
 

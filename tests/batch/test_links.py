@@ -18,7 +18,8 @@ from xlbridge.resources import (
     load_catalogue,
 )
 from xlbridge.resources.checks import DOCUMENTS
-from xlbridge.resources.references import REFERENCES, link_mistakes, linked_catalogue
+from xlbridge.resources.links import link_mistakes, linked_catalogue
+from xlbridge.resources.references import REFERENCES
 from xlbridge.upload.lookup import LinkResolver, OnlineCheck, comparable_key
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import write_template

@@ -15,7 +15,7 @@ import pytest
 from environment import ROOT, clean_environment
 from sandboxes import sandbox_process
 
-from xlbridge.cli.help_texts import COMMANDS
+from xlbridge.cli.help import COMMANDS
 from xlbridge.cli.main import main
 from xlbridge.sandbox import RunningSandbox
 

@@ -17,7 +17,7 @@ from environment import Xlbridge, clean_environment
 from sampling import every
 from sheets import write_records
 
-from xlbridge.cli.help_texts import BY_ENGLISH, EXAMPLES
+from xlbridge.cli.help import BY_ENGLISH, EXAMPLES
 from xlbridge.cli.main import main, root
 from xlbridge.errors import resolve_name
 from xlbridge.export import find_listing

@@ -13,7 +13,7 @@ import pytest
 from reading import write_all
 
 from xlbridge.export import LISTINGS
-from xlbridge.export.formats.text import CSV_DIALECTS, begins_formula, csv_opener, open_jsonl
+from xlbridge.export.formats.data import CSV_DIALECTS, begins_formula, csv_opener, open_jsonl
 
 pytestmark = pytest.mark.one_database
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from xlbridge.clock import Instant
 from xlbridge.files import LocalDatabase
+from xlbridge.processes import Instant
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import RequestCount

@@ -24,7 +24,7 @@ from xlbridge.export import FORMATS, LISTINGS
 from xlbridge.export.flatten import Flattener
 from xlbridge.export.formats.all_formats import output_opener
 from xlbridge.export.formats.base import CELLS_AS_JSON
-from xlbridge.export.formats.frames import FrameOutput
+from xlbridge.export.formats.data import FrameOutput
 from xlbridge.export.layout import template_sheets
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import WorkbookLimits

@@ -35,7 +35,7 @@ NOT_SHOWN = {
     "export/refresh.py": "refreshing a workbook is a command",
     "library": "Python",
     "parallel/cluster.py": "the page uses no cluster",
-    "resources/references/links.py": "an option that the page does not offer",
+    "resources/links.py": "an option that the page does not offer",
     "sandbox": "the command sandbox",
     "upload/processing/process_kinds.py": "the page reads no sheet of numbers",
     "validation/fixed_copy.py": "the command validate",

@@ -17,7 +17,7 @@ from upload_parts import QUICK, MakeClients, new_cnpj, registered, send_sheet, w
 
 from xlbridge.client import Client
 from xlbridge.client.registries import Registries
-from xlbridge.resources.references import linked_catalogue
+from xlbridge.resources.links import linked_catalogue
 from xlbridge.upload import Job, Journal, State, UploadContext, Uploads
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.lookup import LinkResolver

@@ -29,7 +29,7 @@ from xlbridge.resources import (
     load_catalogue,
     normalize_header,
 )
-from xlbridge.resources.references import listing_resource
+from xlbridge.resources.links import listing_resource
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook.write import (
     FilledRows,

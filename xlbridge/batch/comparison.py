@@ -30,7 +30,8 @@ from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone
 from xlbridge.resources import Catalogue, Kind, Resource
-from xlbridge.resources.references import REFERENCES, key_fields, registry_named
+from xlbridge.resources.links import key_fields
+from xlbridge.resources.references import REFERENCES, registry_named
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.write import write_report
 

@@ -15,7 +15,8 @@ from xlbridge.files import matching_files
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import is_one_of
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES, Link, SheetLink, key_fields, registry_named
+from xlbridge.resources.links import key_fields
+from xlbridge.resources.references import REFERENCES, Link, SheetLink, registry_named
 from xlbridge.upload.lookup import (
     LinkResolver,
     ReferenceProblem,

@@ -70,8 +70,8 @@ from xlbridge.errors import (
 from xlbridge.files import file_lock, report_local_failures, report_write_errors
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.parallel import Executor, validate_files
-from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.settings import CsvForm
+from xlbridge.titles import OpenProgress, WorkProgress
 from xlbridge.upload import known_numbers
 from xlbridge.validation.reports import Report, report_forms
 

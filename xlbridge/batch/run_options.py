@@ -17,9 +17,9 @@ from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
-from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
+from xlbridge.titles import OpenProgress, WorkProgress
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import Consent, RowAction, action_counts
 

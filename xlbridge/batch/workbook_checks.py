@@ -24,11 +24,8 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
-from xlbridge.resources.references import (
-    REFERENCES,
-    key_fields,
-    registry_named,
-)
+from xlbridge.resources.links import key_fields
+from xlbridge.resources.references import REFERENCES, registry_named
 from xlbridge.upload.lookup import LinkResolver
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.upload.results import ControlTotals

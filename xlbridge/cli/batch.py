@@ -23,8 +23,7 @@ from xlbridge.batch import (
     open_ledger,
 )
 from xlbridge.batch.plan import local_date, plan_format, read_plan, with_month
-from xlbridge.cli.completion import complete_batches
-from xlbridge.cli.help_texts import COMMANDS
+from xlbridge.cli.help import COMMANDS, complete_batches
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (
     combine_options,

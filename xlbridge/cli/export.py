@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from xlbridge.cli.completion import complete_listings
+from xlbridge.cli.help import complete_listings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
     command_settings,
@@ -40,10 +40,10 @@ from xlbridge.export import (
 )
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text, untranslated
-from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
+from xlbridge.titles import WorkProgress
 
 _MAX_AT_ONCE = 8
 _METAVARS = {

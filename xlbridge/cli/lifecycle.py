@@ -21,7 +21,7 @@ from xlbridge.errors import (
     WorkbookRefused,
     XlbridgeError,
 )
-from xlbridge.garbage_collection import gc_paused
+from xlbridge.processes import gc_paused
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from xlbridge.cli.completion import complete_profiles
+from xlbridge.cli.help import complete_profiles
 from xlbridge.cli.options import (
     command_settings,
     described_command,

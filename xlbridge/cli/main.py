@@ -12,8 +12,14 @@ from typing import Any, NoReturn
 import click
 
 from xlbridge import __version__
-from xlbridge.cli.completion import COMPLETION_VARIABLE, add_powershell_completion
-from xlbridge.cli.help_texts import COMMANDS, examples_of, format_in_groups, translate_click
+from xlbridge.cli.help import (
+    COMMANDS,
+    COMPLETION_VARIABLE,
+    add_powershell_completion,
+    examples_of,
+    format_in_groups,
+    translate_click,
+)
 from xlbridge.cli.lifecycle import (
     ExitCode,
     exit_at_once,
@@ -48,7 +54,9 @@ _ABOUT = Text(
 )
 
 _MODULES = {
+    "api": "doctor",
     "listings": "resources",
+    "template": "resources",
     "profiles": "login",
     "ui": "sandbox",
     "retry": "upload",

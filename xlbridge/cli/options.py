@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 
 import click
 
-from xlbridge.cli.completion import complete_profiles, complete_resources
-from xlbridge.cli.help_texts import COMMANDS
+from xlbridge.cli.help import COMMANDS, complete_profiles, complete_resources
 from xlbridge.cli.output import write_result_to
 from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, matching_files, require_distinct, require_new

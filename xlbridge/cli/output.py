@@ -25,8 +25,8 @@ from xlbridge.cli.lifecycle import ExitCode, exit_code_of
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError, os_error_reason
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, untranslated
-from xlbridge.progress import WorkProgress
 from xlbridge.settings import read_progress_seconds
+from xlbridge.titles import WorkProgress
 
 if TYPE_CHECKING:
     from logging import Handler

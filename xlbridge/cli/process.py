@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from xlbridge.cli.completion import complete_kinds
+from xlbridge.cli.help import complete_kinds
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import command_settings, option, result_options
 from xlbridge.cli.output import print_error, print_message, print_report

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from xlbridge.cli.completion import complete_jobs
+from xlbridge.cli.help import complete_jobs
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     ReadingArguments,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 
 import click
 
-from xlbridge.cli.help_texts import WHAT_IS_SENT
+from xlbridge.cli.help import WHAT_IS_SENT
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (
     Decorator,

@@ -40,9 +40,9 @@ from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import ValidationProgress, executor_for, validate_files
 from xlbridge.profiles import choose_profile
-from xlbridge.progress import WorkProgress
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, Settings
+from xlbridge.titles import WorkProgress
 from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:

@@ -38,7 +38,6 @@ from xlbridge.client.transport import (
     UploadFile,
     pause_after_reply,
 )
-from xlbridge.clock import Instant
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -49,6 +48,7 @@ from xlbridge.errors import (
 )
 from xlbridge.files import file_lock, write_private
 from xlbridge.i18n import Text
+from xlbridge.processes import Instant
 from xlbridge.profiles import origin_of
 from xlbridge.wire.authentication import (
     AUTHENTICATE,

@@ -31,6 +31,7 @@ from xlbridge.export.formats.all_formats import (
     output_opener,
 )
 from xlbridge.export.formats.base import OpenOutput, Table, sheet_paths
+from xlbridge.export.formats.data import FrameOutput
 from xlbridge.export.layout import Layout, resource_of, resources_with, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
@@ -443,9 +444,6 @@ def export_frames(
     Raises ``UsageError`` for an invalid request, before the first call; later what
     ``Client.records`` raises.
     """
-    # Imported here, as pandas is slow to import and files do not need it.
-    from xlbridge.export.formats.frames import FrameOutput
-
     output = FrameOutput()
     layout = request.layout(load_catalogue)
     with temporary_folder() as folder:

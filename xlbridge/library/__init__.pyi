@@ -6,18 +6,16 @@ from .connections import (
     connect as connect,
 )
 from .reports import (
+    MappingDraft as MappingDraft,
     Report as Report,
     available_listings as available_listings,
     available_resources as available_resources,
+    fix as fix,
+    map as map,  # noqa: A004 - the name of the command
+    template as template,
     validate as validate,
 )
 from .uploads import (
     UploadOutcome as UploadOutcome,
     UploadPlan as UploadPlan,
-)
-from .workbooks import (
-    MappingDraft as MappingDraft,
-    fix as fix,
-    map as map,  # noqa: A004 - the name of the command
-    template as template,
 )

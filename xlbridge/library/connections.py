@@ -46,10 +46,10 @@ from xlbridge.library.reports import (
 )
 from xlbridge.library.uploads import SheetUploads, consent_for, require_positive
 from xlbridge.profiles import choose_profile, settings_for
-from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import Grade
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
+from xlbridge.titles import WorkProgress
 from xlbridge.upload import UploadOptions, Uploads, known_numbers, open_context
 from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
 from xlbridge.upload.processing import (

@@ -12,9 +12,9 @@ from xlbridge.errors import UsageError, require_choice
 from xlbridge.i18n import Text
 from xlbridge.library.reports import Report, html_of, require_type, validate
 from xlbridge.library.sources import FrameWorkbook, Source, as_file, read_source
-from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Mode
 from xlbridge.settings import Settings
+from xlbridge.titles import sheet_row
 from xlbridge.upload import (
     InvalidSheet,
     Job,

@@ -204,7 +204,7 @@ def _validate_on_workers(
         known = catalogue
         if request.all_links:
             # Imported late: most requests have no links.
-            from xlbridge.resources.references import linked_catalogue
+            from xlbridge.resources.links import linked_catalogue
 
             known = linked_catalogue(request.all_links, catalogue)
         results: list[ValidationResult] = []

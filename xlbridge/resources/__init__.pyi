@@ -4,8 +4,7 @@ from .catalogue import (
     schema_files as schema_files,
 )
 from .checks.all_rules import pandera_checks as pandera_checks
-from .column import ChildSum as ChildSum, Column as Column
-from .kind import Kind as Kind
+from .column import ChildSum as ChildSum, Column as Column, Kind as Kind
 from .names import normalize_header as normalize_header, strip_accents as strip_accents
 from .remote import Mode as Mode
 from .resource import (
@@ -13,5 +12,5 @@ from .resource import (
     Fingerprint as Fingerprint,
     Resource as Resource,
     RowCheck as RowCheck,
+    schema_file_format as schema_file_format,
 )
-from .schema_format import schema_file_format as schema_file_format

@@ -20,20 +20,21 @@ from xlbridge.resources.checks.all_rules import (
     entry_points_of,
     not_loaded,
 )
-from xlbridge.resources.column import Column
-from xlbridge.resources.kind import KIND_OF_DTYPE
+from xlbridge.resources.column import KIND_OF_DTYPE, Column
 from xlbridge.resources.models import read_as
 from xlbridge.resources.names import schemas_folder, shipped_files
 from xlbridge.resources.remote import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
     MAIN_KEY,
+    ColumnBody,
+    ColumnMetadata,
     Resource,
     RowCheck,
+    SchemaFile,
     default_totals,
     with_titles,
 )
-from xlbridge.resources.schema_format import ColumnBody, ColumnMetadata, SchemaFile
 
 
 def read_schema_file(path: Path, others: Iterable[Resource] = ()) -> Resource:

@@ -1,25 +1,104 @@
-"""Columns of an import sheet, changes between layouts, totals and sums."""
+"""Columns of an import sheet with the kinds of their values and their links; totals and sums of
+them; changes between layouts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
+from enum import StrEnum
 from math import prod
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Self
 
 from msgspec import Struct
 
 from xlbridge.i18n import Text
-from xlbridge.resources.kind import Kind
 from xlbridge.resources.models import ColumnName, ColumnNames, Name, Names
 
-if TYPE_CHECKING:
-    from xlbridge.resources.references.reference_lists import Link, SheetLink
+
+class Kind(StrEnum):
+    """Kind of a column's values, which decides how cells are read and written.
+
+    ``code`` is text in which leading zeros are significant; ``cnpj`` and ``cpf`` are codes whose
+    mask is dropped on reading; ``money`` is a number of reais, exact to the cent.
+
+    ``dtype`` is the pandas dtype of values. ``is_text``: they are text; ``is_code``: leading zeros
+    in them are significant; ``is_number``: they are numbers.
+    """
+
+    dtype: str
+    is_text: bool
+    is_code: bool
+    is_number: bool
+
+    def __new__(cls, value: str, dtype: str = "str") -> Self:
+        """Return the kind whose values have a dtype."""
+        self = str.__new__(cls, value)
+        self._value_, self.dtype, self.is_text = value, dtype, dtype == "str"
+        self.is_code = self.is_text and value != "text"
+        self.is_number = dtype in {"Int64", "Float64"}
+        return self
+
+    TEXT = "text"
+    CODE = "code"
+    CNPJ = "cnpj"
+    CPF = "cpf"
+    INTEGER = "integer", "Int64"
+    NUMBER = "number", "Float64"
+    MONEY = "money", "Float64"
+    DATE = "date", "datetime64[us]"
+    BOOLEAN = "boolean", "boolean"
+
+
+INTEGER_LIMIT = 2**31 - 1
+"""Largest integer of the interface."""
+
+KIND_OF_DTYPE: dict[str, Kind] = {}
+"""Default kinds of columns by their dtypes: the first declared one of each."""
+for _kind in Kind:
+    KIND_OF_DTYPE.setdefault(_kind.dtype, _kind)
 
 
 USUAL_YEARS = (1950, 2099)
 """Default of the first and the last usual year of a column's dates."""
 
 _CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkName:
+    """Column that identifies or names records, and its field in the listing."""
+
+    column: str
+    field: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Link of a column to records of a registry by other values than their codes.
+
+    The cells hold the value of one of ``names``. ``is_loose``: of any of them, in any spelling;
+    ``has_codes``: codes are accepted, too.
+    """
+
+    registry: str
+    names: tuple[LinkName, ...]
+    is_loose: bool = False
+    has_codes: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of the names in the registry's listing."""
+        return tuple(dict.fromkeys(name.field for name in self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class SheetLink:
+    """Link of a column to the records of another sheet: its cells hold values of ``column`` in
+    ``file``, and are replaced by the codes that the system assigned to those records."""
+
+    file: Path
+    column: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +123,8 @@ class Column:
     example: Any = None
     references: str | None = None
     registers: str | None = None
-    link: "Link | None" = None
-    sheet_link: "SheetLink | None" = None
+    link: Link | None = None
+    sheet_link: SheetLink | None = None
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     width: int | None = None
     usual_years: tuple[int, int] = USUAL_YEARS

@@ -18,7 +18,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from xlbridge.resources.checks import RULES
-from xlbridge.resources.kind import INTEGER_LIMIT, Kind
+from xlbridge.resources.column import INTEGER_LIMIT, Kind
 from xlbridge.resources.names import schemas_folder, strip_accents
 from xlbridge.resources.yaml_files import YamlDocument
 

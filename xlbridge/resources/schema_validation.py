@@ -14,12 +14,11 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks import DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
-from xlbridge.resources.column import column_changes_since
-from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
+from xlbridge.resources.column import KIND_OF_DTYPE, Kind, column_changes_since
 from xlbridge.resources.models import read_as
 from xlbridge.resources.names import normalize_header
+from xlbridge.resources.resource import Metadata, SchemaFile, schema_file
 from xlbridge.resources.schema_content import completed, normalized
-from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file
 from xlbridge.resources.yaml_files import (
     TYPE_TEXTS,
     Mistake,

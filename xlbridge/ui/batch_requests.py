@@ -42,11 +42,11 @@ from xlbridge.batch.plan import (
 from xlbridge.errors import UsageError, XlbridgeError, require_folder
 from xlbridge.files import make_private_folder, replace_atomically, report_write_errors
 from xlbridge.i18n import Text, untranslated
-from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.report_forms import Table
 from xlbridge.resources import load_catalogue
 from xlbridge.resources.references import BRANCH
 from xlbridge.resources.yaml_files import read_document
+from xlbridge.titles import OpenProgress, WorkProgress
 from xlbridge.ui.answers import (
     download,
     error_json,

@@ -31,7 +31,7 @@ from xlbridge.profiles import ProfileSource, choose_profile, settings_for
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES, Link
+from xlbridge.resources.references import REFERENCES, Link, link_words
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import FieldProblem, error_json
 from xlbridge.upload import UploadContext, open_context
@@ -397,7 +397,7 @@ class RegistryNames:
         wanted = folded_text(text)
         records = (f"{code} – {name}" for code, name in known.items())
         alike = [*islice((one for one in records if wanted in folded_text(one)), _MAX_SIMILAR)]
-        about = {"by": link.by, "registry": REFERENCES[link.registry].title}
+        about = {"by": link_words(link), "registry": REFERENCES[link.registry].title}
         about["similar"] = similar.format(names="; ".join(alike or ["–"]))
         return Finding(CATALOGUE["link-unknown"], value=text, details=about)
 

@@ -39,11 +39,11 @@ from xlbridge.profiles import (
     save_profile,
     store_password,
 )
-from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import ReportForms, value_text
 from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.resources.links import listing_resource
 from xlbridge.resources.names import field_title
-from xlbridge.resources.references import listing_resource
+from xlbridge.titles import WorkProgress
 from xlbridge.ui.answers import (
     FieldProblem,
     InvalidFields,

@@ -13,13 +13,18 @@ from starlette.routing import Route
 from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
 from xlbridge.i18n import Text
-from xlbridge.record_rows import sheet_row
+from xlbridge.titles import sheet_row
 from xlbridge.ui.answers import download, get_route, post_route, table_json
 from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
-from xlbridge.ui.job_reports import job_details, job_totals, listed_job
 from xlbridge.ui.row_remarks import PlannedAction, refusals
 from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor, own_name
-from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
+from xlbridge.ui.sheet_forms import (
+    job_details,
+    job_totals,
+    listed_job,
+    remembered_mapping,
+    sheet_json,
+)
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import Job, Resolution, UploadContext, open_context, resolve_job
 from xlbridge.upload.results import (

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xlbridge.i18n import Text, without_values
-from xlbridge.record_rows import number_in_row, sheet_row
 from xlbridge.report_forms import group_by_reason
 from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
+from xlbridge.titles import number_in_row, sheet_row
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.upload import ItemAddresses
 from xlbridge.upload.planning import PlannedRow, RowAction, RowReason

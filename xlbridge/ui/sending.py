@@ -12,15 +12,15 @@ from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.record_rows import row_text
 from xlbridge.report_forms import group_by_reason
 from xlbridge.report_forms.totals import Axis
 from xlbridge.resources.references import BRANCH
+from xlbridge.titles import row_text
 from xlbridge.ui.answers import ErrorsInGrid, in_background, post_route, table_json
 from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
-from xlbridge.ui.job_reports import HOW_TO_CONFIRM, job_totals, report_lines, titled_report
 from xlbridge.ui.row_remarks import hint_on_page, planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.sheet_forms import HOW_TO_CONFIRM, job_totals, report_lines, titled_report
 from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (

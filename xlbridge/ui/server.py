@@ -54,9 +54,8 @@ from xlbridge.ui.exports_and_profiles import (
     listings_json,
 )
 from xlbridge.ui.job_requests import JobRequests
-from xlbridge.ui.row_requests import RowRequests
 from xlbridge.ui.sending import UploadRequests
-from xlbridge.ui.sheet_requests import SheetRequests
+from xlbridge.ui.sheet_requests import RowRequests, SheetRequests
 from xlbridge.ui.texts import page_texts
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload.processing import KINDS

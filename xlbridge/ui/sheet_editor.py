@@ -18,7 +18,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind
 from xlbridge.resources.findings import CorrectedValue
-from xlbridge.resources.references import linked_catalogue
+from xlbridge.resources.links import linked_catalogue
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.ui.cell_edits import (
     CellEdits,

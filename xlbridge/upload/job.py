@@ -12,12 +12,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, active_language, untranslated
-from xlbridge.record_rows import number_in_row, sheet_row
+from xlbridge.processes import Instant
 from xlbridge.resources import Mode
+from xlbridge.titles import number_in_row, sheet_row
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.requests import Request, State, merge_reasons

@@ -15,11 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from xlbridge.clock import Instant
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.files import as_arguments
-from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
+from xlbridge.processes import Instant, gc_paused
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import (
     Claimants,

@@ -4,9 +4,9 @@ import getpass
 import socket
 from contextlib import suppress
 
-from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.processes import Instant
 from xlbridge.upload.claims import require_reason
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution

@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from xlbridge import titles
-from xlbridge.clock import Instant
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text, joined
+from xlbridge.processes import Instant
 from xlbridge.report_forms import group_by_reason, list_first
 from xlbridge.resources import Mode
 from xlbridge.upload.journal_database import json_text, transaction, value_of_json

@@ -17,10 +17,10 @@ from itertools import groupby, starmap
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
-from xlbridge.clock import Instant
 from xlbridge.errors import ApiError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
+from xlbridge.processes import Instant
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import (
     RequestCount,

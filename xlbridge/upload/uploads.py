@@ -21,8 +21,8 @@ from xlbridge.errors import (
     UsageError,
     XlbridgeError,
 )
-from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
+from xlbridge.processes import gc_paused
 from xlbridge.resources import Catalogue, Mode, Resource
 from xlbridge.upload.claims import (
     ClaimScope,

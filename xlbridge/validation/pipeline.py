@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.garbage_collection import gc_paused
+from xlbridge.processes import gc_paused
 from xlbridge.resources import KEY, Catalogue, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
@@ -120,7 +120,7 @@ def _with_listed_columns(cells: WorkbookCells, catalogue: Catalogue) -> Catalogu
     if fingerprint is None or not fingerprint.listed or fingerprint.resource not in catalogue:
         return catalogue
     # Late: it imports the whole interface.
-    from xlbridge.resources.references import listing_resource
+    from xlbridge.resources.links import listing_resource
 
     listed = listing_resource(catalogue[fingerprint.resource], catalogue, fingerprint.listed)
     return Catalogue([listed if one.name == listed.name else one for one in catalogue.values()])
@@ -478,7 +478,7 @@ def _with_requested_links(request: ValidationRequest, catalogue: Catalogue) -> C
     if not request.all_links:
         return catalogue
     # Late: it imports the whole interface, and most sheets have no links.
-    from xlbridge.resources.references import linked_catalogue, require_links
+    from xlbridge.resources.links import linked_catalogue, require_links
 
     named = request.mapping.resource if request.mapping else request.resource
     if named is not None and request.mapping is None:

@@ -133,7 +133,7 @@ class ValidationRequest:
 
     ``all_sheets`` selects every sheet with data for a resource, and excludes ``sheet``.
     ``mapping`` maps a sheet with its own header. ``links``: columns whose cells identify records
-    by other values than their codes (``xlbridge.resources.references.Links``). ``accepted``:
+    by other values than their codes (``xlbridge.resources.links.Links``). ``accepted``:
     findings that a person accepts.
     """
 

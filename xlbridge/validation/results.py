@@ -13,11 +13,11 @@ import pandas as pd
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.record_rows import record_row
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
+from xlbridge.titles import record_row
 from xlbridge.validation.cells.column_cells import (
     BoolArray,
     Positions,

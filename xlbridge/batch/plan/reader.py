@@ -35,13 +35,9 @@ from xlbridge.files import folded_name, matching_files
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, read_profile_file
 from xlbridge.resources import Catalogue
+from xlbridge.resources.links import link_mistakes, placed_links, sheet_link
 from xlbridge.resources.models import Block, as_lists, read_as
-from xlbridge.resources.references import (
-    link_mistakes,
-    placed_links,
-    registry_named,
-    sheet_link,
-)
+from xlbridge.resources.references import registry_named
 from xlbridge.resources.yaml_files import (
     Mistake,
     YamlDocument,

@@ -48,11 +48,11 @@ from xlbridge.client.registries import Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
-from xlbridge.record_rows import row_text
 from xlbridge.report_forms.totals import Axis, Unit
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.resources.names import coded_title
 from xlbridge.resources.references import BRANCH, REFERENCES
+from xlbridge.titles import row_text
 from xlbridge.upload import Journal, State, UploadContext
 from xlbridge.upload.lookup import FoundRecord
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome

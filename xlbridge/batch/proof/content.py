@@ -29,7 +29,6 @@ from xlbridge.batch.proof.source_tables import (
     source_table,
 )
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.record_rows import row_text
 from xlbridge.report_forms import (
     Grade,
     Heading,
@@ -45,6 +44,7 @@ from xlbridge.report_forms import (
 )
 from xlbridge.report_forms.totals import Unit
 from xlbridge.resources import Kind
+from xlbridge.titles import row_text
 from xlbridge.upload.results import RowOutcome
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.write import write_report

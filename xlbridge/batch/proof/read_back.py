@@ -16,9 +16,9 @@ from xlbridge.batch.proof.model import FileProof, ReadBackStatus
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.record_rows import row_text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
+from xlbridge.titles import row_text
 from xlbridge.upload import UploadContext, sent_rows
 from xlbridge.upload.lookup import (
     CODE_SEPARATOR,

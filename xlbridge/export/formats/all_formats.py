@@ -1,9 +1,8 @@
 """Output formats by name, and the file, format and further files of one export; the import workbook
 of a resource, which is filled through xlsxwriter, cell by cell."""
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -24,11 +23,10 @@ from xlbridge.export.formats.base import (
     cells_of,
     text_of,
 )
+from xlbridge.export.formats.data import CSV_DIALECTS, csv_opener, open_jsonl, open_parquet
 from xlbridge.export.formats.ods import open_ods
-from xlbridge.export.formats.text import CSV_DIALECTS, csv_opener, open_jsonl
 from xlbridge.export.formats.xlsx import EXACT_DIGITS, FIRST_SAFE_DAY, open_xlsx
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment, value_reader
-from xlbridge.extras import install_hint
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Report
 from xlbridge.resources import Kind, Resource
@@ -36,24 +34,6 @@ from xlbridge.resources.names import number_title
 from xlbridge.settings import Headers
 from xlbridge.workbook import MAX_ROWS, MAX_TEXT_LENGTH, WorkbookOrigin, cell_address
 from xlbridge.workbook.write import FilledRows, cell_format, template_sheets
-
-
-def open_parquet(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[OutputWriter]:
-    """Open a Parquet output. Raises ``UsageError`` if the extra ``parquet`` is not installed."""
-    try:
-        # Imported here: pyarrow takes half a second, and is an optional extra.
-        module = importlib.import_module("xlbridge.export.formats.parquet")
-    except ImportError:
-        raise UsageError(
-            Text(
-                pt="Para gravar .parquet falta o pyarrow.",
-                en="Writing .parquet needs pyarrow.",
-            ),
-            install_hint("parquet"),
-        ) from None
-    opened: AbstractContextManager[OutputWriter] = module.open_parquet(path, sheets)
-    return opened
-
 
 FORMATS: Mapping[str, OpenOutput] = {
     "xlsx": open_xlsx,

@@ -22,8 +22,8 @@ from xlbridge.resources.checks.rule import (
     column_check,
     value_text,
 )
+from xlbridge.resources.column import INTEGER_LIMIT
 from xlbridge.resources.findings import error, warning
-from xlbridge.resources.kind import INTEGER_LIMIT
 from xlbridge.resources.models import Bound, Name, Value
 
 if TYPE_CHECKING:

@@ -23,13 +23,13 @@ from xlbridge.client import Client, Record
 from xlbridge.client.registries import NamedRecord, Registries, named_record
 from xlbridge.errors import RemoteRejected, UnknownFields, UsageError, WorkbookRefused
 from xlbridge.i18n import Text, count_text, untranslated
-from xlbridge.progress import WorkProgress
 from xlbridge.resources import Column, Kind, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.names import field_title, number_headers
-from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
+from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink, link_words
 from xlbridge.settings import WorkbookLimits
+from xlbridge.titles import WorkProgress
 from xlbridge.upload.claims import Patience
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import display
@@ -90,7 +90,7 @@ def ambiguous_link(link: Link, records: list[str]) -> ReferenceProblem:
     """Return the problem of a value that names more than one record."""
     more = " …" if len(records) > _MAX_NAMED else ""
     named = "; ".join(records[:_MAX_NAMED]) + more
-    return ReferenceProblem("link-ambiguous", {"by": link.by, "records": named})
+    return ReferenceProblem("link-ambiguous", {"by": link_words(link), "records": named})
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class RecordsByName:
         # Loose names are not unique, so an unread record may have the same.
         if (self.link.is_loose and not self.complete) or not found:
             code = "link-unknown" if self.is_conclusive_for(value) else "link-unproven"
-            details = {"by": self.link.by, "registry": registry}
+            details = {"by": link_words(self.link), "registry": registry}
             names = list(map(str, self._similar(value))) if similar else []
             hint = _SIMILAR.format(records="; ".join(names)) if names else untranslated("")
             if self.growing:

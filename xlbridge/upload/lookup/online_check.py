@@ -13,7 +13,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES, Link, linked_catalogue
+from xlbridge.resources.links import linked_catalogue
+from xlbridge.resources.references import REFERENCES, Link
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
 from xlbridge.upload.lookup.links import LinkResolver

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Self
 from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, count_text, joined
-from xlbridge.record_rows import row_text
 from xlbridge.report_forms import (
     Heading,
     Line,
@@ -19,6 +18,7 @@ from xlbridge.report_forms import (
     list_first,
 )
 from xlbridge.resources import Column
+from xlbridge.titles import row_text
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text
-from xlbridge.record_rows import row_text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy
+from xlbridge.titles import row_text
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal

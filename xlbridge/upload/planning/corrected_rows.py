@@ -15,7 +15,7 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.record_rows import read_row_text
+from xlbridge.titles import read_row_text
 from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Matching

@@ -13,10 +13,9 @@ from types import MappingProxyType
 from typing import Any
 
 from xlbridge.client import Client
-from xlbridge.clock import Instant
 from xlbridge.errors import RemoteRejected
-from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import OR, Text, joined, untranslated
+from xlbridge.processes import Instant, gc_paused
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
 from xlbridge.upload.context import UploadContext

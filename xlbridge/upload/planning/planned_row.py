@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from xlbridge.i18n import Text, localized_number, untranslated
-from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Column, Kind
+from xlbridge.titles import sheet_row
 from xlbridge.upload.journal_database import json_texts
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 

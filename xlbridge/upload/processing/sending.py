@@ -9,8 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
-from xlbridge.clock import Instant
 from xlbridge.i18n import Text, untranslated
+from xlbridge.processes import Instant
 from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, send_once
 from xlbridge.upload.job import Job

@@ -9,7 +9,6 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.files import as_arguments, path_beside, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.record_rows import row_text, sheet_row
 from xlbridge.report_forms import (
     Grade,
     Heading,
@@ -22,6 +21,7 @@ from xlbridge.report_forms import (
     list_first,
 )
 from xlbridge.resources import Resource
+from xlbridge.titles import row_text, sheet_row
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.requests import State

@@ -12,10 +12,10 @@ from xlbridge import titles
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import make_private_folder, path_beside
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.record_rows import number_in_row, row_text
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Value
 from xlbridge.resources import Resource
 from xlbridge.resources.checks import value_text
+from xlbridge.titles import number_in_row, row_text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, file_hash
 from xlbridge.upload.journal import Journal
@@ -100,7 +100,7 @@ def _write_rejects_workbook(
     were not applied either. Raises ``UsageError`` if the file cannot be written.
     """
     # Modules for workbooks are rarely needed here, and slow to import.
-    from xlbridge.resources.references import listing_resource
+    from xlbridge.resources.links import listing_resource
     from xlbridge.upload.payload import ChildRows, child_rows
     from xlbridge.workbook.write import RejectedRows
 

@@ -13,10 +13,10 @@ from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.files import matching_files
 from xlbridge.i18n import Text
-from xlbridge.record_rows import row_text, sheet_row
 from xlbridge.resources import KEY, Kind
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink, registry_named
+from xlbridge.titles import row_text, sheet_row
 from xlbridge.upload.claims import ClaimScope, Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, file_hash

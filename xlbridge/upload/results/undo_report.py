@@ -6,7 +6,6 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.i18n import Text, count_text
-from xlbridge.record_rows import row_text, sheet_row
 from xlbridge.report_forms import (
     Grade,
     Line,
@@ -17,6 +16,7 @@ from xlbridge.report_forms import (
     group_by_reason,
     list_first,
 )
+from xlbridge.titles import row_text, sheet_row
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line

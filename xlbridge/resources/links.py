@@ -16,18 +16,21 @@ from msgspec.structs import replace as replace_fields
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.resources.column import Column
-from xlbridge.resources.kind import Kind
-from xlbridge.resources.references.reference_lists import (
-    REFERENCES,
-    Link,
-    LinkName,
-    SheetLink,
-    registry_named,
-)
+from xlbridge.resources.column import Column, Kind, Link, LinkName, SheetLink
+from xlbridge.resources.references import REFERENCES, registry_named
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model
+
+__all__ = [
+    "key_fields",
+    "link_mistakes",
+    "linked_catalogue",
+    "listing_resource",
+    "placed_links",
+    "require_links",
+    "sheet_link",
+]
 
 Links = Mapping[str, str]
 """Links of an import sheet by column: a column of the registry's resource; the registry's name, for

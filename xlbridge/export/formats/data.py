@@ -1,30 +1,36 @@
-"""Text formats, one file per sheet: CSV and JSON Lines.
+"""Formats for programs, one file or frame per sheet: CSV, JSON Lines, Parquet and DataFrames.
 
 CSV is UTF-8 with a byte-order mark, which Excel needs. The plain dialect has commas, decimal
 points, ISO dates, and texts exactly as received. ``pt-br``, which Brazilian Excel opens by a double
 click, has semicolons, amounts such as 3.294,80 and dd/mm/yyyy; a text that Excel would convert or
 evaluate is written as ``="…"``, which shows it unchanged. JSON Lines has one object per row with
-exact numbers. Times have neither zone nor fraction of a second, as in a workbook.
+exact numbers. In both, times have neither zone nor fraction of a second, as in a workbook. Parquet,
+which needs the extra ``parquet`` (pyarrow), has typed columns and money as exact decimals.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Context, Decimal
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import (
+    CELLS_AS_JSON,
     LineFormat,
     OpenOutput,
     OutputWriter,
     Table,
     WriteValue,
+    cells_of,
     sheet_paths,
+    text_of,
 )
 from xlbridge.export.sheets import (
     ExportColumn,
@@ -32,9 +38,15 @@ from xlbridge.export.sheets import (
     naive_moment,
     value_reader,
 )
+from xlbridge.extras import install_hint
 from xlbridge.files import replace_atomically
+from xlbridge.i18n import Text
 from xlbridge.report_forms import Report
 from xlbridge.resources import Kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 
 @contextmanager
@@ -236,3 +248,161 @@ open_jsonl: OpenOutput = partial(
     ),
 )
 """Opens a JSON Lines output."""
+
+
+_CONVERTERS: Mapping[Kind, Callable[[Any], Any]] = {
+    Kind.INTEGER: int,
+    Kind.MONEY: Decimal,
+    Kind.DATE: naive_moment,
+    Kind.BOOLEAN: bool,
+}
+
+
+def _values(
+    column: ExportColumn, cells: Sequence[Any], number: Callable[[Any], Any]
+) -> Sequence[Any]:
+    """Return the typed values of a column's cells; ``number`` converts those of a number."""
+    if column.is_list:
+        return cells
+    convert = number if column.kind is Kind.NUMBER else _CONVERTERS.get(column.kind, text_of)
+    return [None if cell is None else convert(cell) for cell in cells]
+
+
+_ROWS_PER_BATCH = 20_000
+_PRECISION, _SCALE = 38, 12
+_QUANTUM = Decimal(1).scaleb(-_SCALE)
+_EXACT = Context(prec=100)
+
+
+@contextmanager
+def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
+    """Open a Parquet output. Raises ``UsageError`` if the extra ``parquet`` is not installed."""
+    try:
+        # Imported here: pyarrow takes half a second, and is an optional extra.
+        import pyarrow.parquet  # noqa: F401 - only whether it is there
+    except ImportError:
+        raise UsageError(
+            Text(
+                pt="Para gravar .parquet falta o pyarrow.",
+                en="Writing .parquet needs pyarrow.",
+            ),
+            install_hint("parquet"),
+        ) from None
+    with ExitStack() as files:
+        output = _ParquetOutput()
+        for target, sheet in zip(sheet_paths(path, sheets), sheets, strict=True):
+            temporary = files.enter_context(replace_atomically(target, shared=True))
+            output.paths[sheet.name] = str(temporary)
+        yield output
+
+
+class _ParquetOutput(OutputWriter):
+    def __init__(self) -> None:
+        self.paths: dict[str, str] = {}
+
+    def line_format(self, sheet: Sheet) -> LineFormat:
+        return CELLS_AS_JSON
+
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for table in tables:
+            path, rows = self.paths[table.sheet.name], cells_of(table.lines())
+            schema = pa.schema([(one.name, _arrow_type(one)) for one in table.sheet.columns])
+            with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+                while batch := list(islice(rows, _ROWS_PER_BATCH)):
+                    columns = zip(table.sheet.columns, zip(*batch, strict=True), strict=True)
+                    arrays = [_array(table.sheet, column, cells) for column, cells in columns]
+                    writer.write_batch(pa.record_batch(arrays, schema=schema))
+
+
+def _arrow_type(column: ExportColumn) -> "pa.DataType":
+    import pyarrow as pa
+
+    if column.is_list:
+        return pa.list_(pa.string())
+    match column.kind:
+        case Kind.INTEGER:
+            return pa.int64()
+        case Kind.NUMBER | Kind.MONEY:
+            return pa.decimal128(_PRECISION, _SCALE)
+        case Kind.DATE:
+            return pa.timestamp("us")
+        case Kind.BOOLEAN:
+            return pa.bool_()
+        case _:
+            return pa.string()
+
+
+def _array(sheet: Sheet, column: ExportColumn, cells: Sequence[Any]) -> "pa.Array":
+    import pyarrow as pa
+
+    values = _values(column, cells, Decimal)
+    try:
+        try:
+            return pa.array(values, _arrow_type(column))
+        except pa.ArrowInvalid:
+            # Digits finer than the columns' scale come from binary arithmetic.
+            rounded = [
+                v.quantize(_QUANTUM, context=_EXACT) if isinstance(v, Decimal) else v
+                for v in values
+            ]
+            return pa.array(rounded, _arrow_type(column))
+    except (pa.ArrowInvalid, OverflowError):
+        raise UsageError(
+            Text(
+                pt="{sheet}, campo {field}: um número não cabe nas colunas do Parquet.",
+                en="{sheet}, field {field}: a number does not fit into Parquet's columns.",
+            ).format(sheet=sheet.name, field=column.name),
+            Text(pt="Exporte para .csv ou .jsonl.", en="Export to .csv or .jsonl."),
+        ) from None
+
+
+class FrameOutput(OutputWriter):
+    """Collects an export as DataFrames by sheet; ``open`` is its ``OpenOutput``.
+
+    Money is ``Decimal`` (dtype ``object``), dates are ``datetime64[us]``, whole numbers ``Int64``
+    (``object`` beyond 64 bits), other numbers ``Float64``, yes or no ``boolean``, codes and other
+    text ``str``. A cell of several texts is a list of them. A column with values of another type
+    than the documented one is text.
+    """
+
+    def __init__(self) -> None:
+        self.frames: dict[str, pd.DataFrame] = {}
+
+    @contextmanager
+    def open(self, path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
+        """Open the output; no file is written at ``path``."""
+        yield self
+
+    def line_format(self, sheet: Sheet) -> LineFormat:
+        """Return the format of lines: their cells."""
+        return CELLS_AS_JSON
+
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
+        """Build the DataFrames."""
+        # Imported here, as pandas is slow to import and files do not need it.
+        import pandas as pd
+
+        for table in tables:
+            columns = table.sheet.columns
+            cells = list(zip(*cells_of(table.lines()), strict=True)) or [()] * len(columns)
+            series = [_series(column, cells) for column, cells in zip(columns, cells, strict=True)]
+            frame = pd.concat(series, axis="columns") if series else pd.DataFrame()
+            self.frames[table.sheet.name] = frame
+
+
+def _series(column: ExportColumn, cells: Sequence[Any]) -> "pd.Series":
+    import pandas as pd
+
+    values = list(_values(column, cells, float))
+    is_object = column.is_list or column.kind is Kind.MONEY
+    try:
+        return pd.Series(
+            values, dtype="object" if is_object else column.kind.dtype, name=column.name
+        )
+    except (OverflowError, TypeError):
+        if column.kind is not Kind.INTEGER:
+            raise
+        return pd.Series(values, dtype=object, name=column.name)

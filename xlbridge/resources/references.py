@@ -1,12 +1,11 @@
-"""Registries of the remote system that columns refer to (``references`` in schema files), and
-links to their records."""
+"""Registries of the remote system that columns refer to (``references`` in schema files), and words
+for links to their records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from xlbridge.i18n import OR, Text, joined, untranslated
-from xlbridge.resources.kind import Kind
+from xlbridge.resources.column import Link, SheetLink
 from xlbridge.wire import Operation
 from xlbridge.wire.registry import (
     CLIENT_CAP,
@@ -18,6 +17,16 @@ from xlbridge.wire.registry import (
     SUPPLIER_LIST,
 )
 from xlbridge.wire.stock import STOCK_BALANCES, STOCK_BALANCES_OF_BRANCH
+
+__all__ = [
+    "BRANCH",
+    "REFERENCES",
+    "Link",
+    "Reference",
+    "SheetLink",
+    "link_words",
+    "registry_named",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,42 +116,14 @@ REFERENCES: Mapping[str, Reference] = {
 """Registries by their names in schema files."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkName:
-    """Column that identifies or names records, and its field in the listing."""
-
-    column: str
-    field: str
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """Link of a column to records of a registry by other values than their codes.
-
-    The cells hold the value of one of ``names``. ``is_loose``: of any of them, in any spelling;
-    ``has_codes``: codes are accepted, too.
-    """
-
-    registry: str
-    names: tuple[LinkName, ...]
-    is_loose: bool = False
-    has_codes: bool = False
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Fields of the names in the registry's listing."""
-        return tuple(dict.fromkeys(name.field for name in self.names))
-
-    @property
-    def by(self) -> Text:
-        """Kinds of names in words for messages: CNPJ/CPF, own code, name."""
-        columns = [name.column for name in self.names]
-        if {"cnpj", "cpf"} <= set(columns):
-            columns = ["CNPJ/CPF" if one == "cnpj" else one for one in columns if one != "cpf"]
-        words = [_NAME_WORDS.get(one, untranslated(one)) for one in columns]
-        *others, last = dict.fromkeys([*words, *([_CODE] if self.has_codes else [])])
-        return joined([joined(others, ", "), last], OR) if others else last
+def link_words(link: Link) -> Text:
+    """Return the kinds of names of a link in words for messages: CNPJ/CPF, own code, name."""
+    columns = [name.column for name in link.names]
+    if {"cnpj", "cpf"} <= set(columns):
+        columns = ["CNPJ/CPF" if one == "cnpj" else one for one in columns if one != "cpf"]
+    words = [_NAME_WORDS.get(one, untranslated(one)) for one in columns]
+    *others, last = dict.fromkeys([*words, *([_CODE] if link.has_codes else [])])
+    return joined([joined(others, ", "), last], OR) if others else last
 
 
 _CODE = Text(pt="código", en="code")
@@ -156,15 +137,6 @@ _NAME_WORDS: Mapping[str, Text] = {
     "codigoDeBarras": Text(pt="código de barras", en="barcode"),
     **dict.fromkeys((each.label for each in REFERENCES.values() if each.label), _OWN_NAME),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SheetLink:
-    """Link of a column to the records of another sheet: its cells hold values of ``column`` in
-    ``file``, and are replaced by the codes that the system assigned to those records."""
-
-    file: Path
-    column: str
 
 
 def registry_named(name: str) -> str | None:
