@@ -69,8 +69,11 @@ LANGUAGE_PAIRS = (("pt", "en"), ("hint_pt", "hint_en"))
 
 @cache
 def texts(path: Path) -> list[tuple[int, str, str]]:
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found: list[tuple[int, str, str]] = []
+    source = path.read_text(encoding="utf-8")
+    if "pt=" not in source:
+        return found
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             parts = {k.arg: k.value for k in node.keywords}
             for names in LANGUAGE_PAIRS:

@@ -65,8 +65,9 @@ NOT_ON_SCREEN = {
 def declared() -> list[tuple[str, Text]]:
     """Return the texts that the package declares, each with its module."""
     modules = {
-        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8"))
+        path.relative_to(PACKAGE).as_posix(): ast.parse(source)
         for path in sorted(PACKAGE.rglob("*.py"))
+        if "Text(" in (source := path.read_text("utf-8"))
     }
     named = {
         node.targets[0].id: node.value
