@@ -18,12 +18,10 @@ from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.cells.column_cells import (
-    BoolArray,
-    Positions,
-)
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.sheet_findings import (
+    BoolArray,
+    Positions,
     SheetFindings,
     by_column_and_kind,
     count_errors,

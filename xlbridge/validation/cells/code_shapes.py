@@ -24,13 +24,7 @@ import numpy as np
 
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import DOCUMENTS, is_masked_document
-from xlbridge.validation.cells.column_cells import (
-    BoolArray,
-    CellProblems,
-    ColumnCells,
-    ColumnValues,
-    Positions,
-)
+from xlbridge.validation.cells.column_cells import ColumnCells, ColumnValues
 from xlbridge.validation.cells.text import (
     display,
     folded_text,
@@ -39,6 +33,7 @@ from xlbridge.validation.cells.text import (
     quoted,
     strip_invisible,
 )
+from xlbridge.validation.sheet_findings import BoolArray, CellProblems, Positions
 from xlbridge.workbook.read import CellKind
 
 _FREE_FORM = frozenset({"str_length", "no_repeats", "notin", "not_equal_to"})

@@ -26,7 +26,7 @@ from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, has_decimal_places
 from xlbridge.resources.findings import character_name
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
+from xlbridge.validation.cells.column_cells import ColumnCells
 from xlbridge.validation.cells.text import (
     A_DATE,
     UNASSIGNED,
@@ -52,6 +52,7 @@ from xlbridge.validation.cells.text_parsing import (
     meanings_of,
     parse_texts,
 )
+from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook.read import CellKind
 
 _TOO_LARGE = 1e15

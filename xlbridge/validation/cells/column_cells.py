@@ -1,25 +1,42 @@
-"""Cells of one column by their types in the file, and the problems found in them.
+"""Cells of one column: their values by their types in the file, and checks of what they display
+instead of their values: errors, scaled numbers, number formats.
 
-Both are stored as arrays: a bad sheet has as many problems as cells.
+A value is sent as its author sees it, apart from separators and rounding, or it is reported.
 """
 
-import copy
-from array import array
+import datetime as dt
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.resources.checks import CATALOGUE
-from xlbridge.resources.findings import CorrectedValue, FindingKind, Severity
+from xlbridge.i18n import Text, localized_number
+from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle
-from xlbridge.workbook.read import CellColumn, CellKind
+from xlbridge.validation.cells.text import A_DATE, display, quoted
+from xlbridge.validation.sheet_findings import CellProblems, Positions as Positions
+from xlbridge.workbook import CellPosition
+from xlbridge.workbook.formats import (
+    DATE_PARTS,
+    Display,
+    alters_texts,
+    can_display_differently,
+    compare_display,
+    displayed_date_parts,
+    displayed_number,
+    displayed_text,
+    foreign_currency,
+    scale_factor,
+)
+from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
-BoolArray = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.intp]
+if TYPE_CHECKING:
+    from xlbridge.validation.headers.header_row import Header
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,171 +165,231 @@ class ColumnCells:
         return list(map(str.strip, self.distinct_texts.values))
 
 
-FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))
-"""Kinds of findings by the index that problems store; sorted, so that processes agree on it."""
+_SEPARATORS = re.compile(r"[^0-9A-Za-z]")
+_GROUPED = re.compile(r"(?<=\d)[.,](?=\d{3}(?:\D|$))", re.ASCII)
 
-_KIND_NUMBERS = {kind.code: number for number, kind in enumerate(FINDING_KINDS)}
-_NO_DETAILS: Mapping[str, object] = {}
-_MAX_KNOWN = 1 << 16
+_DATE_PARTS: Mapping[frozenset[str], Text] = {
+    frozenset("d"): Text(pt="o dia", en="the day"),
+    frozenset("m"): Text(pt="o mês", en="the month"),
+    frozenset("y"): Text(pt="o ano", en="the year"),
+    frozenset("dm"): Text(pt="o dia e o mês", en="the day and the month"),
+    frozenset("my"): Text(pt="o mês e o ano", en="the month and the year"),
+    frozenset("dy"): Text(pt="o dia e o ano", en="the day and the year"),
+}
+
+
+FormatLookup = Callable[[Mapping[int, str], Collection[int]], Mapping[CellPosition, str]]
+"""Lookup of the cells in some zero-based columns that have one of the given number formats, by
+style."""
+
+
+def significant_formats(
+    resource: Resource, header: "Header", cells: SheetCells, formats_of: FormatLookup
+) -> Mapping[CellPosition, str]:
+    """Return the number formats of cells that may display something else than their values.
+
+    Each format is classified once, and only the cells of significant ones are looked up: for
+    numbers in text columns all formats, for other numbers those that show another number, words or
+    another currency, for texts those that change them, for dates those that omit a part.
+    """
+    formats, found = cells.raw.formats, dict[CellPosition, str]()
+    unchanged = header.columns.keys() - header.converted
+    texts = frozenset(kind for kind in Kind if kind.is_text)
+    numbers = frozenset({Kind.INTEGER, Kind.NUMBER})
+
+    def may_change_amount(code: str) -> bool:
+        return foreign_currency(code) is not None or can_display_differently(code, percents=False)
+
+    for kinds, cell_kind, is_significant in (
+        (texts, CellKind.NUMBER, lambda _: True),
+        ({Kind.MONEY}, CellKind.NUMBER, may_change_amount),
+        (numbers, CellKind.NUMBER, partial(can_display_differently, percents=True)),
+        (texts, CellKind.TEXT, alters_texts),
+        ({Kind.DATE}, CellKind.DATE, _omits_date_part),
+        ({Kind.DATE}, CellKind.DATETIME, _omits_date_part),
+    ):
+        significant = {style: code for style, code in formats.items() if is_significant(code)}
+        indexes = {
+            header.columns[column.name]
+            for column in resource.columns
+            if column.kind in kinds and column.name in unchanged
+        }
+        filled = [index for index in indexes if cell_kind in cells.columns[index].kinds]
+        if significant and filled:
+            found |= formats_of(significant, [cells.first_column + index for index in filled])
+    return found
+
+
+_MONTH = frozenset("my")
+_WORDS_OF_ZERO = frozenset(
+    {"", "0", "zero", "nihil", "nada", "isento", "isenta", "gratis", "grátis", "sem", "não há"}
+)
+"""Words for zero, in small letters."""
+_UNIT = re.compile(r"^[\d.,\s]+|[\s.]+$")
+"""Digits before the unit of a displayed number, and points and spaces after it."""
+_MAX_EXACT = 1e15
+
+
+def is_shown_as_text(value: object, form: str | None) -> bool:
+    """Return whether a cell with a number format shows what ``display`` returns, apart from
+    thousands separators. Without a format, a number shows at most 15 digits."""
+    if isinstance(value, dt.date):
+        return form is None or displayed_date_parts(form) == DATE_PARTS
+    if not isinstance(value, float):
+        return True
+    if form is None:
+        return abs(value) < _MAX_EXACT
+    shown = displayed_number(form, value)
+    return shown is not None and display(value) in _without_groups(shown)
+
+
+def _without_groups(number: Text) -> set[str]:
+    return {_GROUPED.sub("", text.strip()) for text in (number.pt, number.en)}
+
+
+def _omits_date_part(code: str) -> bool:
+    return displayed_date_parts(code) != DATE_PARTS
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemDetails:
-    """Details of a problem for the catalogue's texts, and the corrected value of its cell, None if
-    that is not certain."""
+class DisplayedCells:
+    """Cells of one column of a sheet: ``index`` is its position in ``cells.columns``, ``rows`` are
+    Excel's numbers of its data rows; findings are added to ``problems``."""
 
-    details: Mapping[str, object]
-    corrected: CorrectedValue | None = None
+    column: Column
+    cells: SheetCells
+    index: int
+    rows: Sequence[int]
+    problems: CellProblems
 
+    def check(self, formats: Mapping[CellPosition, str]) -> None:
+        """Report what the cells display instead of their values; ``formats`` are the significant
+        ones."""
+        # Some programs store the name of an error as the text of its cell.
+        reported = set(self.problems.positions_of("cell-error").tolist())
+        for position, error in self._of_column(self.cells.raw.errors):
+            if position not in reported:
+                self.problems.add(position, "cell-error", {"error": error})
+        for position, _ in self._of_column(dict.fromkeys(self.cells.raw.without_result)):
+            if not self.problems.failed[position]:
+                self.problems.add(position, "formula-no-value")
+        scaled = {} if self.column.kind.is_text else self.cells.raw.scaled
+        for position, factor in self._of_column(scaled):
+            value = self._usable_value(position)
+            if not isinstance(value, float):
+                continue
+            code, sign = ("number-percent", "%") if factor > 1 else ("number-scaled", "")
+            shown = localized_number(f"{value * factor:.10g}{sign}")
+            details = {"shown": shown, "stored": localized_number(display(value))}
+            self.problems.add(position, code, details)
+        self._check_formats(formats)
+        reported = set[int]()
+        for code, (top, left, bottom, right) in self.cells.raw.conditional_formats:
+            if left <= self.cells.first_column + self.index <= right:
+                first, last = (bisect_left(self.rows, row) for row in (top, bottom + 1))
+                self._check_conditional(code, range(first, last), reported)
 
-def _select(numbers: "array[int]", kept: BoolArray) -> "array[int]":
-    selected = np.frombuffer(numbers, dtype=numbers.typecode)[kept]
-    return array(numbers.typecode, selected.tobytes())
+    def _check_conditional(self, form: str, positions: range, reported: set[int]) -> None:
+        """Report the numbers that a conditional format may show as others, once each; its
+        condition is not evaluated."""
+        currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
+        is_same = scale_factor(form) == 1 and currency is None
+        percents = self.column.kind is Kind.NUMBER
+        if is_same and not can_display_differently(form, percents=percents):
+            return
+        for position in positions:
+            value = self._usable_value(position)
+            if not isinstance(value, float) or position in reported:
+                continue
+            seen, shown = self._compare(form, value)
+            if not is_same or seen is not Display.SAME:
+                reported.add(position)
+                details = {"shown": shown, "stored": localized_number(display(value))}
+                self.problems.add(position, "number-shown-conditionally", details)
 
+    def _check_formats(self, formats: Mapping[CellPosition, str]) -> None:
+        for position, form in self._of_column(formats):
+            value = self._usable_value(position)
+            if isinstance(value, dt.date):
+                # The time is not sent anyway.
+                parts = displayed_date_parts(form)
+                stored = display(dt.date(value.year, value.month, value.day))
+                if not parts:
+                    self.problems.add(position, "date-not-shown", {"stored": stored})
+                elif parts != DATE_PARTS and not (
+                    self.column.month and value.day == 1 and parts == _MONTH
+                ):
+                    in_part = {"shown": _DATE_PARTS[parts], "stored": stored}
+                    self.problems.add(position, "date-shown-in-part", in_part)
+            elif isinstance(value, str):
+                seen = displayed_text(form, value)
+                if seen.strip() != value.strip():
+                    details = {"shown": seen, "stored": quoted(value)}
+                    self.problems.add(position, "text-shown-otherwise", details)
+            elif isinstance(value, float) and self.column.kind.is_code and not self.column.measure:
+                self._check_code(position, display(value), form)
+            elif isinstance(value, float) and self.column.kind.is_text:
+                shown, stored = self._shown(form, value), display(value)
+                # A measure is compared in the notation in which it is sent.
+                is_measure = self.column.measure and shown.en.replace(",", "") == stored
+                if not is_measure and _without_groups(shown) != {stored}:
+                    self.problems.add(
+                        position, "text-shown-otherwise", {"shown": shown, "stored": quoted(stored)}
+                    )
+            elif isinstance(value, float):
+                self._check_number(position, value, form)
 
-@dataclass(slots=True)
-class CellProblems:
-    """Problems of one column, in the order in which they were found.
+    def _check_number(self, position: int, value: float, form: str) -> None:
+        """Report a number that is shown as another one, with words, or in another currency."""
+        currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
+        seen, shown = self._compare(form, value)
+        details = {"shown": shown, "stored": localized_number(display(value))}
+        if value == 0 and shown.pt.strip(" -–—").casefold() in _WORDS_OF_ZERO:
+            return
+        if seen is Display.DIFFERENT:
+            self.problems.add(position, "number-shown-otherwise", details)
+        elif currency is not None:
+            self.problems.add(position, "number-currency", {"currency": currency})
+        elif seen is Display.WITH_TEXT and scale_factor(form) == 1:
+            self.problems.add(position, "number-with-words", details)
 
-    ``failed`` marks the cells without a usable value, which no further rule checks. ``positions``,
-    ``kinds`` and ``details`` have one entry for each problem: the position of its cell, and its
-    indexes into ``FINDING_KINDS`` and ``remarks``. ``firsts`` has the position of a repeated
-    value's first occurrence, by the problem's number. ``accepted`` are the codes of findings that
-    a person accepts here: they are kept apart at the end, and no such cell has failed.
+    def _compare(self, form: str, value: float) -> tuple[Display, Text]:
+        """Return how a number is shown, the same if with a unit of the column, and its text."""
+        seen = compare_display(form, value, percents=self.column.kind is Kind.NUMBER)
+        shown, units = self._shown(form, value), {unit.casefold() for unit in self.column.units}
+        is_unit = seen is Display.WITH_TEXT and _UNIT.sub("", shown.pt).casefold() in units
+        return Display.SAME if is_unit else seen, shown
 
-    Equal remarks are stored once, unless very many different ones come between them.
-    """
-
-    failed: BoolArray
-    positions: "array[int]" = field(default_factory=lambda: array("i"))
-    kinds: "array[int]" = field(default_factory=lambda: array("H"))
-    details: "array[int]" = field(default_factory=lambda: array("I"))
-    remarks: list[ProblemDetails] = field(default_factory=list)
-    firsts: dict[int, int] = field(default_factory=dict)
-    accepted: frozenset[str] = frozenset()
-    _known: dict[object, int] = field(default_factory=dict)
-
-    @classmethod
-    def none(cls, size: int, accepted: frozenset[str] = frozenset()) -> "CellProblems":
-        """Create an empty list of problems for a column of ``size`` cells."""
-        return cls(np.zeros(size, dtype=bool), accepted=accepted)
-
-    def stops(self, code: str) -> bool:
-        """Return whether a finding makes the value of a cell unusable."""
-        is_error = FINDING_KINDS[_KIND_NUMBERS[code]].severity is Severity.ERROR
-        return is_error and code not in self.accepted
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def copy(self) -> "CellProblems":
-        """Return a copy to which other problems can be added."""
-        return CellProblems(*(copy.copy(getattr(self, part.name)) for part in fields(self)))
-
-    def add(
-        self,
-        position: int,
-        code: str,
-        details: Mapping[str, object] = _NO_DETAILS,
-        corrected: CorrectedValue | None = None,
-    ) -> None:
-        """Add a problem; an error without a certain correction excludes the cell from rules."""
-        number = _KIND_NUMBERS[code]
-        if corrected is None and self.stops(code):
-            self.failed[position] = True
-        self.positions.append(position)
-        self.kinds.append(number)
-        self.details.append(self._remark_index(details, corrected))
-
-    def add_all(
-        self,
-        positions: Positions,
-        code: str,
-        details: Mapping[str, object] | Sequence[Mapping[str, object]] = _NO_DETAILS,
-        firsts: Sequence[int] = (),
-    ) -> None:
-        """Add the same problem to several cells; ``details`` are common, or one for each cell.
-
-        ``firsts`` are the first occurrences of repeated values, one for each cell.
-        """
-        number, count = _KIND_NUMBERS[code], len(positions)
-        if self.stops(code):
-            self.failed[positions] = True
-        self.firsts.update(enumerate(firsts, start=len(self)))
-        self.positions.frombytes(positions.astype(np.intc).tobytes())
-        self.kinds.extend(array("H", [number]) * count)
-        if isinstance(details, Mapping):
-            self.details.extend(array("I", [self._remark_index(details)]) * count)
+    def _check_code(self, position: int, stored: str, form: str) -> None:
+        width = self.column.width
+        # A code that is too short has a finding already.
+        if width is not None and len(stored) < width:
+            return
+        shown = self._shown(form, float(stored))
+        if width is not None or "telephone" in self.column.checks:
+            is_same = _SEPARATORS.sub("", shown.pt) == stored
         else:
-            self.details.extend(map(self._remark_index, details))
+            is_same = {shown.pt.strip(), shown.en.strip()} == {stored}
+        bare = shown.en.strip()
+        if not is_same and bare.isdecimal() and int(bare) == int(stored):
+            details = {"width": len(bare), "proposal": ""}
+            self.problems.add(position, "code-leading-zeros", details)
+        elif not is_same:
+            self.problems.add(position, "code-shown-otherwise", {"shown": shown, "stored": stored})
 
-    def finding_codes(self) -> list[str]:
-        """Return the code of each problem."""
-        return [FINDING_KINDS[number].code for number in self.kinds]
+    def _shown(self, form: str, value: float) -> Text:
+        return displayed_number(form, value) or A_DATE
 
-    def drop_corrections(self) -> None:
-        """Drop all corrections, as other cells would have to change with these."""
-        self.remarks = [ProblemDetails(remark.details) for remark in self.remarks]
-        self._known.clear()
+    def _usable_value(self, position: int) -> object:
+        """Return the value of a cell, None if the cell has an error."""
+        value = self.cells.columns[self.index].value(self.rows[position] - 1)
+        return None if self.problems.failed[position] else value
 
-    def positions_of(self, code: str) -> Positions:
-        """Return the positions of the cells with a problem of a kind."""
-        positions = np.frombuffer(self.positions, dtype=np.intc).astype(np.intp)
-        found: Positions = positions[np.frombuffer(self.kinds, np.ushort) == _KIND_NUMBERS[code]]
-        return found
-
-    def details_at(self, position: int, code: str) -> Mapping[str, object]:
-        """Return the details of the problem of a kind that a cell has."""
-        at = zip(self.positions, self.kinds, self.details, strict=True)
-        wanted = position, _KIND_NUMBERS[code]
-        return next(self.remarks[detail].details for p, k, detail in at if (p, k) == wanted)
-
-    def with_cells(self, positions: Positions, cells: "CellProblems") -> "CellProblems":
-        """Return the problems with those of ``cells``, one for each position, in place of the cells
-        there; no value has been found to be repeated yet."""
-        whole = self.copy()
-        whole.failed[positions] = cells.failed
-        if len(whole):
-            whole._keep_problems(~np.isin(np.frombuffer(whole.positions, np.intc), positions))
-        whole.positions.extend(positions[list(cells.positions)].tolist())
-        whole.kinds.extend(cells.kinds)
-        remarks = (cells.remarks[at] for at in cells.details)
-        whole.details.extend(whole._remark_index(it.details, it.corrected) for it in remarks)
-        return whole
-
-    def clear(self, positions: Positions) -> None:
-        """Drop the problems of some cells, and exclude the cells from further rules."""
-        self.failed[positions] = True
-        self._keep_problems(~np.isin(np.frombuffer(self.positions, dtype=np.intc), positions))
-
-    def drop(self, *codes: str) -> None:
-        """Drop the problems of some kinds, none of which stops a cell."""
-        numbers = [_KIND_NUMBERS[code] for code in codes]
-        self._keep_problems(~np.isin(np.frombuffer(self.kinds, dtype=np.ushort), numbers))
-
-    def of_rows(self, kept: BoolArray) -> "CellProblems":
-        """Return the problems of the rows marked by ``kept``, with positions among those rows."""
-        left = self.copy()
-        left._keep_problems(kept[np.frombuffer(self.positions, dtype=np.intc)])
-        moved = (np.cumsum(kept) - 1)[np.frombuffer(left.positions, dtype=np.intc)]
-        left.failed, left.positions = self.failed[kept], array("i", moved.astype(np.intc).tobytes())
-        return left
-
-    def _keep_problems(self, kept: BoolArray) -> None:
-        # ``firsts`` needs no change: repeated values are detected after all rows were dropped.
-        if not kept.all():
-            self.positions = _select(self.positions, kept)
-            self.kinds = _select(self.kinds, kept)
-            self.details = _select(self.details, kept)
-
-    def _remark_index(
-        self, details: Mapping[str, object], corrected: CorrectedValue | None = None
-    ) -> int:
-        key = (*details.items(), corrected)
-        index = self._known.get(key)
-        if index is None:
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.clear()
-            index = self._known[key] = len(self.remarks)
-            self.remarks.append(ProblemDetails(details, corrected))
-        return index
+    def _of_column(self, entries: Mapping[CellPosition, Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the entries for cells of the column, with their positions among the rows."""
+        index = self.cells.first_column + self.index
+        by_row = {row: entry for (row, column), entry in entries.items() if column == index}
+        for row in sorted(by_row):
+            position = bisect_left(self.rows, row)
+            if position < len(self.rows) and self.rows[position] == row:
+                yield position, by_row[row]

@@ -19,7 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
+from xlbridge.validation.cells.column_cells import ColumnCells, SheetOrder
 from xlbridge.validation.cells.text import (
     display,
     folded_text,
@@ -28,6 +28,7 @@ from xlbridge.validation.cells.text import (
     sign_of,
     strip_invisible,
 )
+from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook.read import CellColumn
 
 Value = TypeVar("Value", date, Decimal)

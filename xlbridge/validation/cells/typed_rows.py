@@ -15,10 +15,11 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.code_shapes import CodeTexts, check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
-from xlbridge.validation.cells.displayed_cells import (
+from xlbridge.validation.cells.column_cells import (
+    ColumnCells,
     DisplayedCells,
     FormatLookup,
+    SheetOrder,
     significant_formats,
 )
 from xlbridge.validation.cells.text_parsing import (
@@ -30,6 +31,7 @@ from xlbridge.validation.cells.text_parsing import (
 )
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
+from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellKind, SheetCells
 

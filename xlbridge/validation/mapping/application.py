@@ -28,8 +28,7 @@ from xlbridge.resources.remote import ReadBack
 from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
-from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
+from xlbridge.validation.cells.column_cells import ColumnCells, FormatLookup, is_shown_as_text
 from xlbridge.validation.cells.text import MAX_LISTED, display, quote_some, quoted
 from xlbridge.validation.cells.text_parsing import (
     all_values,
@@ -53,6 +52,7 @@ from xlbridge.validation.mapping.mapping_file import (
     value_key,
 )
 from xlbridge.validation.request import AcceptedFindings
+from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
