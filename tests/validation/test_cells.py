@@ -16,7 +16,7 @@ from sheets import GOOD, ErrorCell, Formula, write_records
 from xlbridge.resources import Catalogue
 from xlbridge.settings import ParseOptions
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.cells.text import quoted
+from xlbridge.validation.cells.contents import quoted
 from xlbridge.validation.reports import Report, report_forms
 
 CR, CP, NFS, END = "contasreceber", "contaspagar", "nota-fiscal-servico", "enderecamento-de-produto"

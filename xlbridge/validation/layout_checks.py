@@ -13,10 +13,13 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Kind
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.text import display, quoted
+from xlbridge.validation.cells.contents import (
+    BoolArray,
+    display,
+    quoted,
+)
 from xlbridge.validation.cells.typed_rows import TypedRows
 from xlbridge.validation.headers.header_row import header_key
-from xlbridge.validation.sheet_findings import BoolArray
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
 

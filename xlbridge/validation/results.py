@@ -18,10 +18,12 @@ from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.cells.text import display
-from xlbridge.validation.sheet_findings import (
+from xlbridge.validation.cells.contents import (
     BoolArray,
     Positions,
+    display,
+)
+from xlbridge.validation.sheet_findings import (
     SheetFindings,
     by_column_and_kind,
     count_errors,

@@ -21,9 +21,9 @@ import pandera.pandas as pa
 
 from xlbridge.resources import RowCheck, pandera_checks
 from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.validation.cells.contents import Positions
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.cross_sheet import first_occurrences
-from xlbridge.validation.sheet_findings import Positions
 
 # Import the backend now, while a file is being read, and not with the first check.
 pa.Check.get_backend(pd.Series(dtype=object))

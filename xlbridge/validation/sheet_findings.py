@@ -16,12 +16,10 @@ import numpy.typing as npt
 
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import CorrectedValue, Finding, FindingKind, Severity
-from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.contents import BoolArray, Positions, display
 from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
-BoolArray = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.intp]
 Integers = npt.NDArray[np.integer]
 
 FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))

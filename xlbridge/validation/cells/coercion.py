@@ -26,10 +26,10 @@ from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, has_decimal_places
 from xlbridge.resources.findings import character_name
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import ColumnCells
-from xlbridge.validation.cells.text import (
+from xlbridge.validation.cells.contents import (
     A_DATE,
     UNASSIGNED,
+    ColumnCells,
     display,
     folded_text,
     format_decimal,

@@ -19,8 +19,9 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import ColumnCells, SheetOrder
-from xlbridge.validation.cells.text import (
+from xlbridge.validation.cells.contents import (
+    ColumnCells,
+    SheetOrder,
     display,
     folded_text,
     format_decimal,

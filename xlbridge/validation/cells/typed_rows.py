@@ -13,13 +13,16 @@ import pandas as pd
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
-from xlbridge.validation.cells.code_shapes import CodeTexts, check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import (
+from xlbridge.validation.cells.contents import (
     ColumnCells,
+    SheetOrder,
+)
+from xlbridge.validation.cells.suspect_cells import (
+    CodeTexts,
     DisplayedCells,
     FormatLookup,
-    SheetOrder,
+    check_code_shapes,
     significant_formats,
 )
 from xlbridge.validation.cells.text_parsing import (

@@ -10,7 +10,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue, Resource
 from xlbridge.resources.remote import are_fields_of_others
-from xlbridge.validation.cells.text import list_sheet_names
+from xlbridge.validation.cells.contents import list_sheet_names
 from xlbridge.validation.headers.header_row import (
     ChosenSheet,
     find_header_row,

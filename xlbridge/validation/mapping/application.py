@@ -28,8 +28,17 @@ from xlbridge.resources.remote import ReadBack
 from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import ColumnCells, FormatLookup, is_shown_as_text
-from xlbridge.validation.cells.text import MAX_LISTED, display, quote_some, quoted
+from xlbridge.validation.cells.contents import (
+    MAX_LISTED,
+    ColumnCells,
+    display,
+    quote_some,
+    quoted,
+)
+from xlbridge.validation.cells.suspect_cells import (
+    FormatLookup,
+    is_shown_as_text,
+)
 from xlbridge.validation.cells.text_parsing import (
     all_values,
     day_of,

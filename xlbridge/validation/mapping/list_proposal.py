@@ -15,7 +15,7 @@ from typing import Any
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.references import REFERENCES
-from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.contents import display
 from xlbridge.validation.cells.text_parsing import number_meanings
 from xlbridge.validation.headers.header_row import header_key
 from xlbridge.validation.mapping.candidates import fit_and_body

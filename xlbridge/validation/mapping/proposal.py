@@ -11,7 +11,7 @@ from typing import Any
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Resource
 from xlbridge.resources.checks import DOCUMENTS
-from xlbridge.validation.cells.text import sign_of
+from xlbridge.validation.cells.contents import sign_of
 from xlbridge.validation.headers.header_row import header_key
 from xlbridge.validation.mapping.candidates import (
     HIGH,

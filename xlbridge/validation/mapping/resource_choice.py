@@ -14,7 +14,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import KEY, Kind, Resource
-from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.contents import display
 from xlbridge.validation.cells.text_parsing import MONTHS
 from xlbridge.validation.headers.sheet_choice import CHOOSE_KIND
 from xlbridge.validation.mapping.column_fit import ForeignColumn

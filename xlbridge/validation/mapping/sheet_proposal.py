@@ -12,7 +12,7 @@ from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue
 from xlbridge.settings import NumberStyle, WorkbookLimits
-from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.contents import display
 from xlbridge.validation.headers.header_row import (
     SEARCHED_ROWS,
     find_header_row,

@@ -34,7 +34,7 @@ from xlbridge.resources.findings import (
     Severity,
     mark_invisible,
 )
-from xlbridge.validation.cells.text import quoted
+from xlbridge.validation.cells.contents import quoted
 from xlbridge.validation.reports.model import (
     Report,
     by_rule,
