@@ -20,9 +20,9 @@ from xlbridge.validation.headers.header_row import (
     match_header,
 )
 from xlbridge.validation.headers.sheet_choice import choose_sheet
-from xlbridge.validation.layout_checks import cut_off_row, long_rows
 from xlbridge.validation.request import ValidationRequest
 from xlbridge.validation.results import FixedCopy, UnfixedCell, ValidatedSheet, ValidationResult
+from xlbridge.validation.sheet_checks import cut_off_row, long_rows
 from xlbridge.workbook import CellPosition, WorkbookOrigin, cell_address, cell_position
 from xlbridge.workbook.edit import EditableCells, EditablePackage, edit_package
 from xlbridge.workbook.read import SheetCells, read_workbook

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
@@ -46,13 +47,6 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheets,
     misnamed_lists,
 )
-from xlbridge.validation.layout_checks import (
-    check_layout,
-    findings_of_columns,
-    report_misplaced_documents,
-    report_records_of_export,
-    short_rows,
-)
 from xlbridge.validation.non_records import report_non_records
 from xlbridge.validation.request import AcceptedFindings, OnColumn, ValidationRequest
 from xlbridge.validation.results import (
@@ -64,7 +58,14 @@ from xlbridge.validation.results import (
     join_records,
     numbered_rows,
 )
-from xlbridge.validation.rule_checks import apply_rules
+from xlbridge.validation.sheet_checks import (
+    apply_rules,
+    check_layout,
+    findings_of_columns,
+    report_misplaced_documents,
+    report_records_of_export,
+    short_rows,
+)
 from xlbridge.validation.sheet_findings import sheet_findings, without_repeated
 from xlbridge.workbook import WorkbookOrigin
 from xlbridge.workbook.read import (
@@ -74,6 +75,9 @@ from xlbridge.workbook.read import (
     cell_number_formats,
     read_workbook,
 )
+
+# Import the backend now, while a file is being read, and not with the first check.
+pa.Check.get_backend(pd.Series(dtype=object))
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping

@@ -250,7 +250,7 @@ def _text_of_number(
     if value >= _TOO_LARGE:
         problems.add(position, "code-digits-lost")
     elif column.width is not None and len(text) < column.width:
-        # A valid CPF is reported with the other columns in view (``layout_checks``).
+        # A valid CPF is reported with the other columns in view (``sheet_checks.py``).
         if column.kind is Kind.CNPJ and DOCUMENTS[Kind.CPF].is_valid(text):
             return text
         padded = text.zfill(column.width)
