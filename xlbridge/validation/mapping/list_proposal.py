@@ -26,7 +26,6 @@ from xlbridge.validation.mapping.header_names import (
     mapping_words,
     vocabulary,
 )
-from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import MappedList, SheetMapping
 from xlbridge.validation.mapping.proposal import EARLIER_CONSTANT, NO_COLUMN, propose
 from xlbridge.validation.mapping.proposed_mapping import (
@@ -34,6 +33,7 @@ from xlbridge.validation.mapping.proposed_mapping import (
     MappingProposal,
     ProposedColumn,
     ProposedList,
+    RememberedValues,
 )
 
 _ITEM_WORDS = frozenset({"item", "itens", "produto", "unitario", "unit", "unidade"})

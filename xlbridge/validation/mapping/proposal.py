@@ -48,7 +48,6 @@ from xlbridge.validation.mapping.header_names import (
     says,
     vocabulary,
 )
-from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     MappedColumn,
@@ -60,6 +59,7 @@ from xlbridge.validation.mapping.proposed_mapping import (
     Confidence,
     MappingProposal,
     ProposedColumn,
+    RememberedValues,
 )
 
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
