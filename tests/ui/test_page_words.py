@@ -39,7 +39,8 @@ NOT_SHOWN = {
     "sandbox": "the command sandbox",
     "upload/processing/process_kinds.py": "the page reads no sheet of numbers",
     "validation/edited_copies.py": "the command validate",
-    "validation/reports": "the command validate; the page has its own lists",
+    "validation/report.py": "the command validate; the page has its own lists",
+    "validation/report_formats.py": "the command validate; the page has its own lists",
     "workbook/signature.py": "the page overwrites no file",
 }
 """Rooms and modules whose texts the page never shows, and why."""

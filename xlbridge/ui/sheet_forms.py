@@ -22,7 +22,7 @@ from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
 from xlbridge.ui.texts import FILL_IN, NOT_CONFIRMED
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
-from xlbridge.validation.headers import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.validation.mapping import (
     MappingProposal,
     SheetMapping,

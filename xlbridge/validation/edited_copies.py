@@ -13,16 +13,16 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.settings import Headers, WorkbookLimits
-from xlbridge.validation.headers.header_row import (
+from xlbridge.validation.header_row import (
     Header,
     find_header_row,
     header_key,
     match_header,
 )
-from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.validation.request import ValidationRequest
 from xlbridge.validation.results import FixedCopy, UnfixedCell, ValidatedSheet, ValidationResult
 from xlbridge.validation.sheet_checks import cut_off_row, long_rows
+from xlbridge.validation.sheet_choice import choose_sheet
 from xlbridge.workbook import CellPosition, WorkbookOrigin, cell_address, cell_position
 from xlbridge.workbook.edit import EditableCells, EditablePackage, edit_package
 from xlbridge.workbook.read import SheetCells, read_workbook

@@ -33,7 +33,7 @@ from xlbridge.validation.cells.contents import (
 )
 from xlbridge.validation.cells.suspect_cells import FormatLookup
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.workbook.read import CellColumn, CellKind
 
 _LINE = re.compile(r"[-=_*~.–—]{3,}")

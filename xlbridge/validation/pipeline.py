@@ -30,7 +30,7 @@ from xlbridge.validation.cells.typed_rows import (
     type_rows,
 )
 from xlbridge.validation.cross_sheet import check_children, compare_sheets
-from xlbridge.validation.headers.header_row import (
+from xlbridge.validation.header_row import (
     ChosenSheet,
     Header,
     find_header_row,
@@ -40,12 +40,6 @@ from xlbridge.validation.headers.header_row import (
     joined_columns,
     match_header,
     outdated_template,
-)
-from xlbridge.validation.headers.sheet_choice import (
-    child_cells,
-    choose_sheet,
-    choose_sheets,
-    misnamed_lists,
 )
 from xlbridge.validation.non_records import report_non_records
 from xlbridge.validation.request import AcceptedFindings, OnColumn, ValidationRequest
@@ -65,6 +59,12 @@ from xlbridge.validation.sheet_checks import (
     report_misplaced_documents,
     report_records_of_export,
     short_rows,
+)
+from xlbridge.validation.sheet_choice import (
+    child_cells,
+    choose_sheet,
+    choose_sheets,
+    misnamed_lists,
 )
 from xlbridge.validation.sheet_findings import sheet_findings, without_repeated
 from xlbridge.workbook import WorkbookOrigin

@@ -35,7 +35,7 @@ from xlbridge.validation.cells.contents import (
 )
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.cross_sheet import first_occurrences
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
 

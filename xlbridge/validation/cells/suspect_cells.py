@@ -61,7 +61,7 @@ from xlbridge.workbook.formats import (
 from xlbridge.workbook.read import CellKind, SheetCells
 
 if TYPE_CHECKING:
-    from xlbridge.validation.headers.header_row import Header
+    from xlbridge.validation.header_row import Header
 
 
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]")

@@ -32,7 +32,7 @@ from xlbridge.validation.cells.text_parsing import (
     number_meanings,
     sheet_date_order,
 )
-from xlbridge.validation.headers.header_row import Header, repeated_headers
+from xlbridge.validation.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
 from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook import CellPosition

@@ -46,7 +46,7 @@ from xlbridge.validation.cells.text_parsing import (
     month_of,
     shown_text,
 )
-from xlbridge.validation.headers.header_row import (
+from xlbridge.validation.header_row import (
     ChosenSheet,
     Header,
     UnusableCell,

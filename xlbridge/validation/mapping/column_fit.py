@@ -31,7 +31,7 @@ from xlbridge.validation.cells.text_parsing import (
     shown_text,
     valid_kinds,
 )
-from xlbridge.validation.headers.header_row import header_key, header_texts
+from xlbridge.validation.header_row import header_key, header_texts
 from xlbridge.validation.mapping.header_names import known_values, says, vocabulary
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells

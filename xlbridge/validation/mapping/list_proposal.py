@@ -17,7 +17,7 @@ from xlbridge.resources import KEY, Resource
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.cells.contents import display
 from xlbridge.validation.cells.text_parsing import number_meanings
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.validation.mapping.candidates import fit_and_body
 from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (

@@ -45,7 +45,7 @@ from xlbridge.validation.cells.contents import (
     quote_some,
     quoted,
 )
-from xlbridge.validation.headers.header_row import (
+from xlbridge.validation.header_row import (
     REMARK_HEADERS,
     best_row,
     header_digest,

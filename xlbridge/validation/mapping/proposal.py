@@ -12,7 +12,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Column, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.validation.cells.contents import sign_of
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.validation.mapping.candidates import (
     HIGH,
     MEDIUM,

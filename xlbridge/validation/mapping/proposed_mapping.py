@@ -11,7 +11,7 @@ import yaml
 
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Resource
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
     foreign_columns,

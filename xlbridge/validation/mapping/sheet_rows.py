@@ -21,8 +21,7 @@ from xlbridge.validation.cells.contents import (
 )
 from xlbridge.validation.cells.suspect_cells import FormatLookup
 from xlbridge.validation.cells.text_parsing import NOTHING, is_of_other_sign, shown_text
-from xlbridge.validation.headers.header_row import Header
-from xlbridge.validation.headers.sheet_choice import no_visible_sheet
+from xlbridge.validation.header_row import Header
 from xlbridge.validation.mapping.application import (
     ConvertedCells,
     MappedSheet,
@@ -36,6 +35,7 @@ from xlbridge.validation.mapping.mapping_file import (
     value_key,
 )
 from xlbridge.validation.request import ValidationRequest
+from xlbridge.validation.sheet_choice import no_visible_sheet
 from xlbridge.workbook import cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 

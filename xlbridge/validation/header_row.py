@@ -29,6 +29,13 @@ from xlbridge.validation.cells.contents import (
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
+__all__ = [
+    "find_header_row",
+    "header_key",
+    "key_column",
+    "match_header",
+]
+
 _UNIT = re.compile(r"\s*\([^()]*\)\s*\**\s*$")
 _NUMBER_SIGN = re.compile(r"\bn(?:\.?[º°]\.?|o?\.)", re.IGNORECASE)
 _INITIALS = re.compile(r"\b(?:\w\.)+\w\b\.?")

@@ -36,6 +36,14 @@ from xlbridge.validation.sheet_findings import (
 )
 from xlbridge.workbook import column_index
 
+__all__ = [
+    "Report",
+    "RuleKey",
+    "by_rule",
+    "message_of_all",
+    "without_cells",
+]
+
 RuleKey = tuple[str | None, str]
 """A column, None for the layout as a whole, and the code of a kind of finding."""
 
