@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from xlbridge.validation.header_row import Header
 
 
-_SEPARATORS = re.compile(r"[^0-9A-Za-z]")
+_MASK_CHARACTER = re.compile(r"[^0-9A-Za-z]")
 _GROUPED = re.compile(r"(?<=\d)[.,](?=\d{3}(?:\D|$))", re.ASCII)
 
 _DATE_PARTS: Mapping[frozenset[str], Text] = {
@@ -266,7 +266,7 @@ class DisplayedCells:
             return
         shown = self._shown(form, float(stored))
         if width is not None or "telephone" in self.column.checks:
-            is_same = _SEPARATORS.sub("", shown.pt) == stored
+            is_same = _MASK_CHARACTER.sub("", shown.pt) == stored
         else:
             is_same = {shown.pt.strip(), shown.en.strip()} == {stored}
         bare = shown.en.strip()
