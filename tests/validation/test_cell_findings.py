@@ -19,11 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, row_numbers, validate_workbook
-from xlbridge.validation.report import (
-    Report,
-    by_rule,
-    rule_key,
-)
+from xlbridge.validation.report import Report, by_rule, rule_key
 from xlbridge.validation.report_formats import report_forms, report_lines
 from xlbridge.validation.results import SkippedSheet
 from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind

@@ -22,12 +22,7 @@ from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook import column_letters
-from xlbridge.workbook.read import (
-    SheetCells,
-    WorkbookCells,
-    parsing,
-    read_workbook,
-)
+from xlbridge.workbook.read import SheetCells, WorkbookCells, parsing, read_workbook
 from xlbridge.workbook.read.messages import RowsRead, SheetStarted, assemble_workbook
 
 LIMITS = WorkbookLimits()

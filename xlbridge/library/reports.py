@@ -36,12 +36,7 @@ from xlbridge.settings import (
     read_settings,
 )
 from xlbridge.upload.planning import may_be_sent
-from xlbridge.validation import (
-    AcceptedFindings,
-    ValidatedSheet,
-    ValidationRequest,
-    validate_sheets,
-)
+from xlbridge.validation import AcceptedFindings, ValidatedSheet, ValidationRequest, validate_sheets
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook import WorkbookMark
 

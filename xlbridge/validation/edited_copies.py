@@ -13,12 +13,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.settings import Headers, WorkbookLimits
-from xlbridge.validation.header_row import (
-    Header,
-    find_header_row,
-    header_key,
-    match_header,
-)
+from xlbridge.validation.header_row import Header, find_header_row, header_key, match_header
 from xlbridge.validation.request import ValidationRequest
 from xlbridge.validation.results import FixedCopy, UnfixedCell, ValidatedSheet, ValidationResult
 from xlbridge.validation.sheet_checks import cut_off_row, long_rows

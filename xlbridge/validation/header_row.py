@@ -20,12 +20,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.resources.names import name_title, number_headers, registry_of
 from xlbridge.resources.remote import record_fields
 from xlbridge.settings import NumberStyle
-from xlbridge.validation.cells.contents import (
-    display,
-    quoted,
-    repair_mojibake,
-    strip_invisible,
-)
+from xlbridge.validation.cells.contents import display, quoted, repair_mojibake, strip_invisible
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 

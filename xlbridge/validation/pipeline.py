@@ -18,10 +18,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.titles import REQUIRED_MARK
-from xlbridge.validation.cells.contents import (
-    list_sheet_names,
-    quoted,
-)
+from xlbridge.validation.cells.contents import list_sheet_names, quoted
 from xlbridge.validation.cells.suspect_cells import FormatLookup
 from xlbridge.validation.cells.typed_rows import (
     ColumnMemo,

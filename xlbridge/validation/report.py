@@ -17,17 +17,8 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import Grade, group_by_reason, list_first
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Finding, Severity
-from xlbridge.validation.cells.contents import (
-    display,
-    format_decimal,
-    quoted,
-)
-from xlbridge.validation.results import (
-    FixedCopy,
-    ValidatedSheet,
-    ValidationResult,
-    is_ok,
-)
+from xlbridge.validation.cells.contents import display, format_decimal, quoted
+from xlbridge.validation.results import FixedCopy, ValidatedSheet, ValidationResult, is_ok
 from xlbridge.validation.sheet_findings import (
     by_column_and_kind,
     count_corrected,

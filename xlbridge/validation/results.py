@@ -18,11 +18,7 @@ from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.cells.contents import (
-    BoolArray,
-    Positions,
-    display,
-)
+from xlbridge.validation.cells.contents import BoolArray, Positions, display
 from xlbridge.validation.sheet_findings import (
     SheetFindings,
     by_column_and_kind,

@@ -27,12 +27,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Kind, RowCheck, pandera_checks
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.contents import (
-    BoolArray,
-    Positions,
-    display,
-    quoted,
-)
+from xlbridge.validation.cells.contents import BoolArray, Positions, display, quoted
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.cross_sheet import first_occurrences
 from xlbridge.validation.header_row import header_key

@@ -14,10 +14,7 @@ from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.contents import (
-    ColumnCells,
-    SheetOrder,
-)
+from xlbridge.validation.cells.contents import ColumnCells, SheetOrder
 from xlbridge.validation.cells.suspect_cells import (
     CodeTexts,
     DisplayedCells,

@@ -28,17 +28,8 @@ from xlbridge.resources.remote import ReadBack
 from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.contents import (
-    MAX_LISTED,
-    ColumnCells,
-    display,
-    quote_some,
-    quoted,
-)
-from xlbridge.validation.cells.suspect_cells import (
-    FormatLookup,
-    is_shown_as_text,
-)
+from xlbridge.validation.cells.contents import MAX_LISTED, ColumnCells, display, quote_some, quoted
+from xlbridge.validation.cells.suspect_cells import FormatLookup, is_shown_as_text
 from xlbridge.validation.cells.text_parsing import (
     all_values,
     day_of,
@@ -46,11 +37,7 @@ from xlbridge.validation.cells.text_parsing import (
     month_of,
     shown_text,
 )
-from xlbridge.validation.header_row import (
-    ChosenSheet,
-    Header,
-    UnusableCell,
-)
+from xlbridge.validation.header_row import ChosenSheet, Header, UnusableCell
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     FoundMistake,

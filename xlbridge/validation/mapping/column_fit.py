@@ -15,11 +15,7 @@ from xlbridge.resources import KEY, Column, Kind, pandera_checks
 from xlbridge.resources.checks import DOCUMENTS, RULES, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.contents import (
-    ColumnCells,
-    display,
-    is_total,
-)
+from xlbridge.validation.cells.contents import ColumnCells, display, is_total
 from xlbridge.validation.cells.text_parsing import (
     NOTHING,
     all_values,

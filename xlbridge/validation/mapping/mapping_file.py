@@ -40,11 +40,7 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.settings import NumberStyle
-from xlbridge.validation.cells.contents import (
-    list_sheet_names,
-    quote_some,
-    quoted,
-)
+from xlbridge.validation.cells.contents import list_sheet_names, quote_some, quoted
 from xlbridge.validation.header_row import (
     REMARK_HEADERS,
     best_row,

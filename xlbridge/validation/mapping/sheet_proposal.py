@@ -19,21 +19,11 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue
 from xlbridge.settings import NumberStyle, WorkbookLimits
 from xlbridge.validation.cells.contents import display
-from xlbridge.validation.header_row import (
-    SEARCHED_ROWS,
-    find_header_row,
-    header_key,
-    key_column,
-)
+from xlbridge.validation.header_row import SEARCHED_ROWS, find_header_row, header_key, key_column
 from xlbridge.validation.mapping.column_fit import ForeignColumn, foreign_columns
 from xlbridge.validation.mapping.header_names import mapping_words, words_of_names
 from xlbridge.validation.mapping.list_proposal import ListProposer
-from xlbridge.validation.mapping.mapping_file import (
-    Scalar,
-    SheetMapping,
-    read_mapping,
-    value_key,
-)
+from xlbridge.validation.mapping.mapping_file import Scalar, SheetMapping, read_mapping, value_key
 from xlbridge.validation.mapping.proposal import WITH_RIVALS, propose
 from xlbridge.validation.mapping.proposed_mapping import (
     Confidence,
@@ -42,11 +32,7 @@ from xlbridge.validation.mapping.proposed_mapping import (
     RememberedValues,
 )
 from xlbridge.validation.mapping.resource_choice import MIN_MONTHS, choose_proposal, month_columns
-from xlbridge.validation.sheet_choice import (
-    child_cells,
-    export_only_error,
-    is_of_other_records,
-)
+from xlbridge.validation.sheet_choice import child_cells, export_only_error, is_of_other_records
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
 _LEAST_SAME = 0.5

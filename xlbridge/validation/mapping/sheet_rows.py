@@ -13,12 +13,7 @@ from functools import cached_property
 from xlbridge.resources import KEY, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.contents import (
-    MAX_LISTED,
-    quote_some,
-    quoted,
-    sign_of,
-)
+from xlbridge.validation.cells.contents import MAX_LISTED, quote_some, quoted, sign_of
 from xlbridge.validation.cells.suspect_cells import FormatLookup
 from xlbridge.validation.cells.text_parsing import NOTHING, is_of_other_sign, shown_text
 from xlbridge.validation.header_row import Header

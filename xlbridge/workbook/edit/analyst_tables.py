@@ -14,11 +14,7 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import list_first
 from xlbridge.workbook.address import MAX_ROWS, CellPosition, CellRange, cell_address
 from xlbridge.workbook.edit.editable_cells import CellXml, Formula, SheetRows, WorkbookStyles
-from xlbridge.workbook.edit.editable_package import (
-    EditablePackage,
-    SheetList,
-    parse_xml,
-)
+from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList, parse_xml
 from xlbridge.workbook.edit.followers import DRAWN_KINDS, drawn_rows, filled_down, parse_range
 
 _ROWS_WITH_HEADERS = 30
