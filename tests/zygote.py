@@ -37,7 +37,8 @@ from xlbridge.settings import Settings
 from xlbridge.ui.environment import PageConnection
 from xlbridge.ui.server import PageApplication
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.reports import Report, report_forms
+from xlbridge.validation.report import Report
+from xlbridge.validation.report_formats import report_forms
 from xlbridge.wire import WireModel
 from xlbridge.workbook.write import write_template
 

@@ -11,7 +11,7 @@ import yaml
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.headers import find_header_row, match_header
+from xlbridge.validation.header_row import find_header_row, match_header
 from xlbridge.workbook import column_index, column_letters
 from xlbridge.workbook.read import read_workbook
 

@@ -13,7 +13,8 @@ from xlbridge.parallel import Executor, ValidationProgress, executor_for, valida
 from xlbridge.resources import Catalogue
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.validation import RefusedFile, ValidatedSheet, ValidationRequest
-from xlbridge.validation.reports import Report, report_forms
+from xlbridge.validation.report import Report
+from xlbridge.validation.report_formats import report_forms
 
 pytestmark = pytest.mark.processes
 

@@ -13,7 +13,7 @@ import pytest
 import xlbridge.checks  # noqa: F401 - it registers the checks with pandera
 from xlbridge.resources import Catalogue, Resource, pandera_checks
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.rule_checks import row_check
+from xlbridge.validation.sheet_checks import row_check
 
 Failures = set[tuple[str, str, int]]
 

@@ -38,8 +38,9 @@ NOT_SHOWN = {
     "resources/links.py": "an option that the page does not offer",
     "sandbox": "the command sandbox",
     "upload/processing/process_kinds.py": "the page reads no sheet of numbers",
-    "validation/fixed_copy.py": "the command validate",
-    "validation/reports": "the command validate; the page has its own lists",
+    "validation/edited_copies.py": "the command validate",
+    "validation/report.py": "the command validate; the page has its own lists",
+    "validation/report_formats.py": "the command validate; the page has its own lists",
     "workbook/signature.py": "the page overwrites no file",
 }
 """Rooms and modules whose texts the page never shows, and why."""

@@ -12,7 +12,7 @@ import openpyxl
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Finding
 from xlbridge.validation import ValidatedSheet, validate_workbook
-from xlbridge.validation.fixed_copy import write_fixed_copy
+from xlbridge.validation.edited_copies import write_fixed_copy
 
 
 def fix_and_validate(

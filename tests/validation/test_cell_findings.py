@@ -19,13 +19,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, row_numbers, validate_workbook
-from xlbridge.validation.reports import (
-    Report,
-    by_rule,
-    report_forms,
-)
-from xlbridge.validation.reports.forms import report_lines
-from xlbridge.validation.reports.model import rule_key
+from xlbridge.validation.report import Report, by_rule, rule_key
+from xlbridge.validation.report_formats import report_forms, report_lines
 from xlbridge.validation.results import SkippedSheet
 from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from xlbridge.validation.cells.column_cells import CellProblems, ProblemDetails
+from xlbridge.validation.sheet_findings import CellProblems, ProblemDetails
 
 
 def details_of(problems: CellProblems, number: int) -> ProblemDetails:

@@ -16,8 +16,9 @@ from sheets import GOOD, ErrorCell, Formula, write_records
 from xlbridge.resources import Catalogue
 from xlbridge.settings import ParseOptions
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.cells.text import quoted
-from xlbridge.validation.reports import Report, report_forms
+from xlbridge.validation.cells.contents import quoted
+from xlbridge.validation.report import Report
+from xlbridge.validation.report_formats import report_forms
 
 CR, CP, NFS, END = "contasreceber", "contaspagar", "nota-fiscal-servico", "enderecamento-de-produto"
 SLIP = {"valorDoLancamento": 1.0, "ValorBruto": None}

@@ -30,8 +30,8 @@ from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Finding
 from xlbridge.settings import ParseOptions
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.reports.forms import fixes_json
-from xlbridge.validation.reports.model import fixes_text
+from xlbridge.validation.report import fixes_text
+from xlbridge.validation.report_formats import fixes_json
 from xlbridge.validation.results import FixedCopy
 
 CR, CP = "contasreceber", "contaspagar"

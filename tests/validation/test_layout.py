@@ -1,7 +1,4 @@
-"""Detection of header rows, columns, sheets and resources.
-
-Inside: validation.
-"""
+"""Detection of header rows, columns, sheets and resources."""
 
 from datetime import date
 from pathlib import Path
@@ -13,8 +10,8 @@ from sheets import GOOD, ErrorCell, records, write_page, write_records, write_ro
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.validation import ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import Report
-from xlbridge.validation.reports.forms import report_lines
+from xlbridge.validation.report import Report
+from xlbridge.validation.report_formats import report_lines
 from xlbridge.workbook.write import write_template
 
 CLIENT = list(GOOD["cliente"])

@@ -23,7 +23,7 @@ from xlbridge.resources import Catalogue, Resource, load_catalogue
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import Headers, WorkbookLimits
 from xlbridge.validation import migrate, validate_workbook
-from xlbridge.validation.migration import Migration
+from xlbridge.validation.edited_copies import Migration
 from xlbridge.workbook.write import template_sheets
 
 NOW = """\

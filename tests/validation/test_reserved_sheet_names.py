@@ -22,7 +22,8 @@ from sheets import (
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ValidationRequest, validate_sheets, validate_workbook
-from xlbridge.validation.reports import Report, report_forms
+from xlbridge.validation.report import Report
+from xlbridge.validation.report_formats import report_forms
 from xlbridge.workbook import COVER_SHEET
 from xlbridge.workbook.write import write_template
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from xlbridge.workbook.read import RawSheet
 from xlbridge.workbook.read.archive import blocks_before
-from xlbridge.workbook.read.chunked_parsing import QuickScan
+from xlbridge.workbook.read.sheet_scans import QuickScan
 
 
 def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSheet | None:

@@ -22,13 +22,7 @@ from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook import column_letters
-from xlbridge.workbook.read import (
-    SheetCells,
-    WorkbookCells,
-    chunked_parsing,
-    parsing,
-    read_workbook,
-)
+from xlbridge.workbook.read import SheetCells, WorkbookCells, parsing, read_workbook
 from xlbridge.workbook.read.messages import RowsRead, SheetStarted, assemble_workbook
 
 LIMITS = WorkbookLimits()
@@ -124,7 +118,7 @@ def parsed(path: Path) -> WorkbookCells:
 def use_small_chunks(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
     """Parse sheets of at least ``least`` bytes in chunks of few rows."""
     monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", least)
-    monkeypatch.setattr(chunked_parsing, "_CHUNK_SIZE", 4_000)
+    monkeypatch.setattr(parsing, "_CHUNK_SIZE", 4_000)
 
 
 def assert_equal_contents(folder: Path, seed: int, count: int) -> None:

@@ -24,8 +24,8 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.formats import scale_factor
 from xlbridge.workbook.read import RawSheet, read_workbook
 from xlbridge.workbook.read.archive import WorkbookArchive
-from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.package import Package
+from xlbridge.workbook.read.sheet_scans import scan_exactly
 
 BOOKS = sorted([*(ROOT / "samples").glob("*.xlsx"), *(ROOT / "templates").glob("*.xlsx")])
 

@@ -14,7 +14,7 @@ from sampling import examples
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.workbook import column_letters
-from xlbridge.workbook.read.exact_scan import scan_exactly
+from xlbridge.workbook.read.sheet_scans import scan_exactly
 
 SCALING = {2: 100.0}
 

@@ -73,7 +73,8 @@ from xlbridge.parallel import Executor, validate_files
 from xlbridge.settings import CsvForm
 from xlbridge.titles import OpenProgress, WorkProgress
 from xlbridge.upload import known_numbers
-from xlbridge.validation.reports import Report, report_forms
+from xlbridge.validation.report import Report
+from xlbridge.validation.report_formats import report_forms
 
 if TYPE_CHECKING:
     from xlbridge.export import ExportResult, PreparedExport

@@ -44,7 +44,7 @@ from xlbridge.validation.cross_sheet import (
     first_occurrences,
     unique_keys,
 )
-from xlbridge.validation.reports import without_cells
+from xlbridge.validation.report import without_cells
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import CellKind
 

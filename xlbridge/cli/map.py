@@ -33,8 +33,8 @@ from xlbridge.settings import NumberStyle, Settings
 
 if TYPE_CHECKING:
     from xlbridge.validation import ValidationResult
-    from xlbridge.validation.headers import NoFittingResource
     from xlbridge.validation.mapping import MappingProposal, SheetMapping
+    from xlbridge.validation.sheet_choice import NoFittingResource
 
 # What needs pandas is imported in functions, as most sheets need no mapping.
 
@@ -293,7 +293,7 @@ def with_mappings(
     error: "NoFittingResource", files: Iterable[Path], settings: Settings, command: str
 ) -> "NoFittingResource":
     """Return the error with the commands that read the files' sheets in its hint."""
-    from xlbridge.validation.headers import NoFittingResource
+    from xlbridge.validation.sheet_choice import NoFittingResource
 
     hints = [] if error.hint is None else [error.hint]
     suggestions = _suggestions(files, settings, command, hints)

@@ -78,7 +78,7 @@ def command(
 def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
     """Validate the sheet to send; an unknown header's error names the mapping."""
     from xlbridge.parallel import validate_single_sheet
-    from xlbridge.validation.headers import NoFittingResource
+    from xlbridge.validation.sheet_choice import NoFittingResource
 
     try:
         return validate_single_sheet(request, settings.schemas, settings.limits)
@@ -217,7 +217,8 @@ def _report_invalid(
     """Report why the sheet is not sent, and the next step."""
     from xlbridge.cli.validate import reading_options
     from xlbridge.upload import InvalidSheet
-    from xlbridge.validation.reports import Report, report_forms
+    from xlbridge.validation.report import Report
+    from xlbridge.validation.report_formats import report_forms
 
     profile = choose_profile(context.settings)
     from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)

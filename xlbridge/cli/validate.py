@@ -232,7 +232,8 @@ def report_results(
     a file, sheet or resource does not exist, and the error of an online check that failed.
     """
     from xlbridge.validation import RefusedFile
-    from xlbridge.validation.reports import Report, report_forms
+    from xlbridge.validation.report import Report
+    from xlbridge.validation.report_formats import report_forms
 
     failures = _WriteFailures()
     if arguments.fixed is not None:
@@ -303,7 +304,7 @@ def report_or_suggest(
     if not foreign:
         return report_results(arguments, request, results, settings)
     from xlbridge.cli.map import suggest_mappings, with_mappings
-    from xlbridge.validation.headers import NoFittingResource
+    from xlbridge.validation.sheet_choice import NoFittingResource
 
     try:
         code = report_results(arguments, request, results, settings)
@@ -316,7 +317,7 @@ def report_or_suggest(
 def has_foreign_header(result: "ValidationResult") -> bool:
     """Return whether a sheet has another system's header."""
     from xlbridge.validation import RefusedFile, ValidatedSheet
-    from xlbridge.validation.headers import NoFittingResource
+    from xlbridge.validation.sheet_choice import NoFittingResource
 
     if isinstance(result, RefusedFile):
         return isinstance(result.refusal, NoFittingResource)

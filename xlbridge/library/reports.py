@@ -47,7 +47,6 @@ from xlbridge.validation import (
     ValidatedSheet,
     ValidationRequest,
     fix_workbook,
-    reports,
     validate_sheets,
 )
 from xlbridge.validation.mapping import read_mapping
@@ -201,13 +200,15 @@ class Report:
         it); ``WorkbookRefused`` if the workbook cannot be copied. Format:
         ``docs/how-to/analyst.md``.
         """
+        from xlbridge.validation import report, report_formats
+
         target = Path(path)
         require_distinct([target], [] if self._origin else [self._sheet.file])
         if not force:
             WorkbookMark.ANNOTATED.require_mark(target)
         with as_file(self._origin or self._sheet.file) as file:
             sheets = [replace(each, file=file) for each in self._sheet.with_children]
-            reports.report_forms(reports.Report(sheets)).write("workbook", target)
+            report_formats.report_forms(report.Report(sheets)).write("workbook", target)
 
     def __repr__(self) -> str:
         rows = f"{self.resource}, {len(self._sheet.rows)} rows"

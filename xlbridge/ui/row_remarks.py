@@ -21,7 +21,7 @@ from xlbridge.ui.cell_edits import value_text
 from xlbridge.upload import ItemAddresses
 from xlbridge.upload.planning import PlannedRow, RowAction, RowReason
 from xlbridge.validation import ValidatedSheet, count_corrected, row_numbers
-from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
+from xlbridge.validation.report import RuleKey, by_rule, message_of_all
 from xlbridge.workbook import CellPosition, cell_position, column_index
 
 

@@ -28,7 +28,7 @@ from xlbridge.upload.planning import may_be_sent
 from xlbridge.upload.results import ControlTotals, history_table, job_json, job_report
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import number_meanings
-from xlbridge.validation.headers import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.validation.mapping import (
     MappingProposal,
     SheetMapping,

@@ -48,7 +48,7 @@ from xlbridge.ui.sheet_forms import (
 )
 from xlbridge.ui.sheet_rows import WRONG, CellBlock, SheetRows
 from xlbridge.ui.workspace import Workspace
-from xlbridge.validation.headers import NoFittingResource
+from xlbridge.validation.sheet_choice import NoFittingResource
 from xlbridge.workbook.read import start_parser_ahead
 from xlbridge.workbook.write import new_workbook, write_template
 

@@ -30,7 +30,7 @@ from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.verdict import ItemAddresses, item_column, items_of_records
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import type_rows
-from xlbridge.validation.headers import match_header
+from xlbridge.validation.header_row import match_header
 from xlbridge.workbook.read import read_workbook
 
 if TYPE_CHECKING:

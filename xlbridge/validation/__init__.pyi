@@ -1,7 +1,4 @@
-from .fixed_copy import (
-    fix_workbook as fix_workbook,
-)
-from .migration import migrate as migrate
+from .edited_copies import fix_workbook as fix_workbook, migrate as migrate
 from .pipeline import (
     blank_children as blank_children,
     validate_file as validate_file,

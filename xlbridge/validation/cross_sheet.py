@@ -16,8 +16,13 @@ from xlbridge.i18n import localized_number
 from xlbridge.resources import KEY, ChildSum, Column, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.column_cells import BoolArray, ColumnValues, Positions
-from xlbridge.validation.cells.text import folded_text, quoted
+from xlbridge.validation.cells.contents import (
+    BoolArray,
+    ColumnValues,
+    Positions,
+    folded_text,
+    quoted,
+)
 from xlbridge.validation.results import ValidatedSheet, numbered_rows
 from xlbridge.workbook import cell_address
 

@@ -23,11 +23,17 @@ import numpy.typing as npt
 
 from xlbridge.resources import Column, Kind
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import BoolArray, ColumnCells, Positions
-from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.text import HINTS, RowWord, row_word
+from xlbridge.validation.cells.contents import (
+    HINTS,
+    BoolArray,
+    ColumnCells,
+    Positions,
+    RowWord,
+    row_word,
+)
+from xlbridge.validation.cells.suspect_cells import FormatLookup
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.workbook.read import CellColumn, CellKind
 
 _LINE = re.compile(r"[-=_*~.–—]{3,}")

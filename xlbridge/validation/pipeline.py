@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.processes import gc_paused
@@ -17,8 +18,8 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.titles import REQUIRED_MARK
-from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.text import list_sheet_names, quoted
+from xlbridge.validation.cells.contents import list_sheet_names, quoted
+from xlbridge.validation.cells.suspect_cells import FormatLookup
 from xlbridge.validation.cells.typed_rows import (
     ColumnMemo,
     fill_constants,
@@ -26,7 +27,7 @@ from xlbridge.validation.cells.typed_rows import (
     type_rows,
 )
 from xlbridge.validation.cross_sheet import check_children, compare_sheets
-from xlbridge.validation.headers.header_row import (
+from xlbridge.validation.header_row import (
     ChosenSheet,
     Header,
     find_header_row,
@@ -36,19 +37,6 @@ from xlbridge.validation.headers.header_row import (
     joined_columns,
     match_header,
     outdated_template,
-)
-from xlbridge.validation.headers.sheet_choice import (
-    child_cells,
-    choose_sheet,
-    choose_sheets,
-    misnamed_lists,
-)
-from xlbridge.validation.layout_checks import (
-    check_layout,
-    findings_of_columns,
-    report_misplaced_documents,
-    report_records_of_export,
-    short_rows,
 )
 from xlbridge.validation.non_records import report_non_records
 from xlbridge.validation.request import AcceptedFindings, OnColumn, ValidationRequest
@@ -61,7 +49,20 @@ from xlbridge.validation.results import (
     join_records,
     numbered_rows,
 )
-from xlbridge.validation.rule_checks import apply_rules
+from xlbridge.validation.sheet_checks import (
+    apply_rules,
+    check_layout,
+    findings_of_columns,
+    report_misplaced_documents,
+    report_records_of_export,
+    short_rows,
+)
+from xlbridge.validation.sheet_choice import (
+    child_cells,
+    choose_sheet,
+    choose_sheets,
+    misnamed_lists,
+)
 from xlbridge.validation.sheet_findings import sheet_findings, without_repeated
 from xlbridge.workbook import WorkbookOrigin
 from xlbridge.workbook.read import (
@@ -71,6 +72,9 @@ from xlbridge.workbook.read import (
     cell_number_formats,
     read_workbook,
 )
+
+# Import the backend now, while a file is being read, and not with the first check.
+pa.Check.get_backend(pd.Series(dtype=object))
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping

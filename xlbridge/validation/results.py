@@ -18,11 +18,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.titles import record_row
-from xlbridge.validation.cells.column_cells import (
-    BoolArray,
-    Positions,
-)
-from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.contents import BoolArray, Positions, display
 from xlbridge.validation.sheet_findings import (
     SheetFindings,
     by_column_and_kind,

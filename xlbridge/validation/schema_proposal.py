@@ -16,7 +16,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind, strip_accents
 from xlbridge.resources.checks import RULES
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.headers.header_row import WORD, best_row, searched_rows
+from xlbridge.validation.header_row import WORD, best_row, searched_rows
 from xlbridge.workbook.read import SheetCells, read_workbook
 
 _MAX_CHOICES = 8

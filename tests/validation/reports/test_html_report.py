@@ -20,8 +20,8 @@ from xlbridge.resources import Catalogue
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import Report, report_forms, without_cells
-from xlbridge.validation.reports.model import record_names
+from xlbridge.validation.report import Report, record_names, without_cells
+from xlbridge.validation.report_formats import report_forms
 from xlbridge.validation.results import FixedCopy
 
 pytestmark = pytest.mark.programs

@@ -1,7 +1,4 @@
-"""Text report: groups, exact counts, limit, progress and colours at a terminal.
-
-Inside: validation.
-"""
+"""Text report: groups, exact counts, limit, progress and colours at a terminal."""
 
 import json
 import os
@@ -21,8 +18,8 @@ from xlbridge.resources import Catalogue
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation import ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import Report, report_forms
-from xlbridge.validation.reports.forms import report_lines
+from xlbridge.validation.report import Report
+from xlbridge.validation.report_formats import report_forms, report_lines
 
 SAMPLES = ROOT / "samples"
 

@@ -27,7 +27,7 @@ from xlbridge.upload.results.row_ledger import RowLedger
 from xlbridge.upload.results.verdict import RowOutcome, reasons_by_row
 from xlbridge.upload.row_changes import RowChanges
 from xlbridge.validation import ValidatedSheet
-from xlbridge.validation.headers import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.workbook import REJECTS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.read import read_workbook
 

@@ -34,7 +34,8 @@ from xlbridge.upload.results.control_totals import (
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome
 from xlbridge.validation.cells import display
-from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
+from xlbridge.validation.header_row import find_header_row, header_key, key_column
+from xlbridge.validation.sheet_choice import child_cells
 from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin, cell_address
 from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
 

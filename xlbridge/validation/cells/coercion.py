@@ -26,10 +26,10 @@ from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, has_decimal_places
 from xlbridge.resources.findings import character_name
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
-from xlbridge.validation.cells.text import (
+from xlbridge.validation.cells.contents import (
     A_DATE,
     UNASSIGNED,
+    ColumnCells,
     display,
     folded_text,
     format_decimal,
@@ -52,6 +52,7 @@ from xlbridge.validation.cells.text_parsing import (
     meanings_of,
     parse_texts,
 )
+from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook.read import CellKind
 
 _TOO_LARGE = 1e15
@@ -249,7 +250,7 @@ def _text_of_number(
     if value >= _TOO_LARGE:
         problems.add(position, "code-digits-lost")
     elif column.width is not None and len(text) < column.width:
-        # A valid CPF is reported with the other columns in view (``layout_checks``).
+        # A valid CPF is reported with the other columns in view (``sheet_checks.py``).
         if column.kind is Kind.CNPJ and DOCUMENTS[Kind.CPF].is_valid(text):
             return text
         padded = text.zfill(column.width)

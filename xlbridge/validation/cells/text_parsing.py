@@ -19,8 +19,9 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
-from xlbridge.validation.cells.text import (
+from xlbridge.validation.cells.contents import (
+    ColumnCells,
+    SheetOrder,
     display,
     folded_text,
     format_decimal,
@@ -28,6 +29,7 @@ from xlbridge.validation.cells.text import (
     sign_of,
     strip_invisible,
 )
+from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook.read import CellColumn
 
 Value = TypeVar("Value", date, Decimal)

@@ -13,12 +13,13 @@ import pandas as pd
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
-from xlbridge.validation.cells.code_shapes import CodeTexts, check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
-from xlbridge.validation.cells.displayed_cells import (
+from xlbridge.validation.cells.contents import ColumnCells, SheetOrder
+from xlbridge.validation.cells.suspect_cells import (
+    CodeTexts,
     DisplayedCells,
     FormatLookup,
+    check_code_shapes,
     significant_formats,
 )
 from xlbridge.validation.cells.text_parsing import (
@@ -28,8 +29,9 @@ from xlbridge.validation.cells.text_parsing import (
     number_meanings,
     sheet_date_order,
 )
-from xlbridge.validation.headers.header_row import Header, repeated_headers
+from xlbridge.validation.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
+from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellKind, SheetCells
 

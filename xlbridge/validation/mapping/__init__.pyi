@@ -1,14 +1,12 @@
 from .application import require_fitting as require_fitting
 from .column_fit import foreign_columns as foreign_columns
-from .known_mappings import (
-    mapping_for as mapping_for,
-    remember_mapping as remember_mapping,
-    remembered_mappings as remembered_mappings,
-)
 from .mapping_file import (
     SheetMapping as SheetMapping,
+    mapping_for as mapping_for,
     mapping_format as mapping_format,
     read_mapping as read_mapping,
+    remember_mapping as remember_mapping,
+    remembered_mappings as remembered_mappings,
 )
 from .proposal import (
     column_body as column_body,

@@ -28,9 +28,8 @@ from xlbridge.resources.remote import ReadBack
 from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
-from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
-from xlbridge.validation.cells.text import MAX_LISTED, display, quote_some, quoted
+from xlbridge.validation.cells.contents import MAX_LISTED, ColumnCells, display, quote_some, quoted
+from xlbridge.validation.cells.suspect_cells import FormatLookup, is_shown_as_text
 from xlbridge.validation.cells.text_parsing import (
     all_values,
     day_of,
@@ -38,11 +37,7 @@ from xlbridge.validation.cells.text_parsing import (
     month_of,
     shown_text,
 )
-from xlbridge.validation.headers.header_row import (
-    ChosenSheet,
-    Header,
-    UnusableCell,
-)
+from xlbridge.validation.header_row import ChosenSheet, Header, UnusableCell
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     FoundMistake,
@@ -53,6 +48,7 @@ from xlbridge.validation.mapping.mapping_file import (
     value_key,
 )
 from xlbridge.validation.request import AcceptedFindings
+from xlbridge.validation.sheet_findings import CellProblems
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 

@@ -15,8 +15,7 @@ from xlbridge.resources import KEY, Column, Kind, pandera_checks
 from xlbridge.resources.checks import DOCUMENTS, RULES, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import ColumnCells
-from xlbridge.validation.cells.text import display, is_total
+from xlbridge.validation.cells.contents import ColumnCells, display, is_total
 from xlbridge.validation.cells.text_parsing import (
     NOTHING,
     all_values,
@@ -28,7 +27,7 @@ from xlbridge.validation.cells.text_parsing import (
     shown_text,
     valid_kinds,
 )
-from xlbridge.validation.headers.header_row import header_key, header_texts
+from xlbridge.validation.header_row import header_key, header_texts
 from xlbridge.validation.mapping.header_names import known_values, says, vocabulary
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells

@@ -14,7 +14,7 @@ import msgspec
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.validation.headers.header_row import HeaderMatcher, header_key, header_words
+from xlbridge.validation.header_row import HeaderMatcher, header_key, header_words
 
 Words = frozenset[str]
 _LONG = 5

@@ -15,9 +15,9 @@ from typing import Any
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.references import REFERENCES
-from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.contents import display
 from xlbridge.validation.cells.text_parsing import number_meanings
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.validation.mapping.candidates import fit_and_body
 from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
@@ -26,7 +26,6 @@ from xlbridge.validation.mapping.header_names import (
     mapping_words,
     vocabulary,
 )
-from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import MappedList, SheetMapping
 from xlbridge.validation.mapping.proposal import EARLIER_CONSTANT, NO_COLUMN, propose
 from xlbridge.validation.mapping.proposed_mapping import (
@@ -34,6 +33,7 @@ from xlbridge.validation.mapping.proposed_mapping import (
     MappingProposal,
     ProposedColumn,
     ProposedList,
+    RememberedValues,
 )
 
 _ITEM_WORDS = frozenset({"item", "itens", "produto", "unitario", "unit", "unidade"})

@@ -1,11 +1,13 @@
 """Mapping files: the mapping of a foreign sheet's columns to a resource's, read from YAML; search
-for its header in a workbook.
+for its header in a workbook; those used before, remembered for each profile by resource and header.
 
-Every mistake in the file is reported with its line.
+Every mistake in a file is reported with its line. It is remembered unchanged after a sheet was read
+with it.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +17,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from xlbridge.errors import UsageError
-from xlbridge.files import as_arguments
+from xlbridge.files import as_arguments, write_private
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY
 from xlbridge.resources.models import (
@@ -38,10 +40,11 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.settings import NumberStyle
-from xlbridge.validation.cells.text import list_sheet_names, quote_some, quoted
-from xlbridge.validation.headers.header_row import (
+from xlbridge.validation.cells.contents import list_sheet_names, quote_some, quoted
+from xlbridge.validation.header_row import (
     REMARK_HEADERS,
     best_row,
+    header_digest,
     header_key,
     header_texts,
     repeated_headers,
@@ -387,6 +390,42 @@ def value_key(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
+def remember_mapping(folder: Path, mapping: SheetMapping) -> Path:
+    """Copy a used mapping file to ``folder``, replacing one for the same header; return the copy.
+
+    Raises ``UsageError`` if it cannot be written.
+    """
+    copy = folder / f"{mapping.resource}-{header_digest(mapping.header)}.yaml"
+    if copy != mapping.path:
+        write_private(copy, mapping.path.read_text(encoding="utf-8-sig"))
+    return copy
+
+
+def remembered_mappings(folder: Path) -> list[SheetMapping]:
+    """Return the remembered mappings, the latest last, without invalid files."""
+    found = []
+    for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stat().st_mtime, path.name)):
+        with suppress(UsageError):
+            found.append(read_mapping(path))
+    return found
+
+
+def mapping_for(
+    workbook: WorkbookCells, mappings: Sequence[SheetMapping], resource: str | None
+) -> SheetMapping | None:
+    """Return the latest mapping whose header is in a sheet of a workbook."""
+    headers = [
+        Counter(key for text in header_texts(cells, position) if (key := header_key(text)))
+        for cells in workbook.sheets
+        for position in searched_rows(cells)
+    ]
+    for mapping in reversed(mappings):
+        its_header = Counter(map(header_key, mapping.header))
+        if resource in (None, mapping.resource) and its_header in headers:
+            return mapping
+    return None
+
+
 _ONE_SOURCE = Text(
     pt="use exatamente um destes: from, join, constant.",
     en="use exactly one of: from, join, constant.",
@@ -498,10 +537,7 @@ def find_header(
             Text(
                 pt="Informe qual com --sheet.",
                 en="Choose one with --sheet.",
-                page=Text(
-                    pt="Escolha a planilha em Abrir.",
-                    en="Choose the sheet under Open.",
-                ),
+                page=Text(pt="Escolha a planilha em Abrir.", en="Choose the sheet under Open."),
             ),
         )
     if same:

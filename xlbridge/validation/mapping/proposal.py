@@ -11,8 +11,8 @@ from typing import Any
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Resource
 from xlbridge.resources.checks import DOCUMENTS
-from xlbridge.validation.cells.text import sign_of
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.cells.contents import sign_of
+from xlbridge.validation.header_row import header_key
 from xlbridge.validation.mapping.candidates import (
     HIGH,
     MEDIUM,
@@ -48,7 +48,6 @@ from xlbridge.validation.mapping.header_names import (
     says,
     vocabulary,
 )
-from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     MappedColumn,
@@ -60,6 +59,7 @@ from xlbridge.validation.mapping.proposed_mapping import (
     Confidence,
     MappingProposal,
     ProposedColumn,
+    RememberedValues,
 )
 
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})

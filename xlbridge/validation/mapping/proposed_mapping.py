@@ -11,15 +11,24 @@ import yaml
 
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Resource
-from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.header_row import header_key
 from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
     foreign_columns,
     takes_listed_names,
 )
 from xlbridge.validation.mapping.header_names import columns_called
-from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping, item_path, value_key
+from xlbridge.validation.mapping.mapping_file import (
+    TO_FILL_IN,
+    Scalar,
+    SheetMapping,
+    item_path,
+    value_key,
+)
 from xlbridge.workbook.read import SheetCells
+
+RememberedValues = Mapping[tuple[str, bool], Mapping[str, Scalar]]
+"""Values of words, by their keys, for a column and whether it has a link."""
 
 _OTHER_COLUMN_PENALTY = 0.5
 _UNKNOWN = Text(

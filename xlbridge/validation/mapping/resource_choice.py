@@ -14,9 +14,8 @@ from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import KEY, Kind, Resource
-from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.contents import display
 from xlbridge.validation.cells.text_parsing import MONTHS
-from xlbridge.validation.headers.sheet_choice import CHOOSE_KIND
 from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
     DUE_DATE,
@@ -32,6 +31,7 @@ from xlbridge.validation.mapping.header_names import (
     vocabulary,
 )
 from xlbridge.validation.mapping.proposed_mapping import Confidence, MappingProposal
+from xlbridge.validation.sheet_choice import CHOOSE_KIND
 from xlbridge.workbook.read import SheetCells
 
 _CLOSE, _MUCH = 0.25, 1.5

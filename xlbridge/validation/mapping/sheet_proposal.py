@@ -1,10 +1,16 @@
 """Proposal of a mapping for the sheet of a workbook: its header, its resource unless one is
-requested, and the column that joins its child sheets.
+requested, the known mapping on which it builds, and the column that joins its child sheets.
+
+Known are the mappings used before, and the layouts that come with xlbridge for exports of other
+systems: mappings with the ``title`` of the export and the ``source`` that describes it. Their
+headers have the columns that the system can export; a sheet may have some of them.
 """
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -12,31 +18,28 @@ from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue
 from xlbridge.settings import NumberStyle, WorkbookLimits
-from xlbridge.validation.cells.text import display
-from xlbridge.validation.headers.header_row import (
-    SEARCHED_ROWS,
-    find_header_row,
-    key_column,
-)
-from xlbridge.validation.headers.sheet_choice import (
-    child_cells,
-    export_only_error,
-    is_of_other_records,
-)
+from xlbridge.validation.cells.contents import display
+from xlbridge.validation.header_row import SEARCHED_ROWS, find_header_row, header_key, key_column
 from xlbridge.validation.mapping.column_fit import ForeignColumn, foreign_columns
 from xlbridge.validation.mapping.header_names import mapping_words, words_of_names
-from xlbridge.validation.mapping.known_mappings import (
-    best_layouts,
-    remembered_values,
-    similar_mapping,
-)
 from xlbridge.validation.mapping.list_proposal import ListProposer
-from xlbridge.validation.mapping.mapping_file import SheetMapping
+from xlbridge.validation.mapping.mapping_file import Scalar, SheetMapping, read_mapping, value_key
 from xlbridge.validation.mapping.proposal import WITH_RIVALS, propose
-from xlbridge.validation.mapping.proposed_mapping import Confidence, MappingProposal, ProposedColumn
+from xlbridge.validation.mapping.proposed_mapping import (
+    Confidence,
+    MappingProposal,
+    ProposedColumn,
+    RememberedValues,
+)
 from xlbridge.validation.mapping.resource_choice import MIN_MONTHS, choose_proposal, month_columns
+from xlbridge.validation.sheet_choice import child_cells, export_only_error, is_of_other_records
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
+_LEAST_SAME = 0.5
+_LEAST_OF_SHEET, _LEAST_OF_LAYOUT, _LEAST_COLUMNS = 0.7, 0.4, 4
+_LEAST_OF_FIELDS, _LEAST_FIELDS = 0.6, 3
+_FIELD = re.compile(r"[A-Z][A-Z0-9_]{3,}|[A-Z]+[a-z]+[A-Z][A-Za-z0-9]*")
+"""Name of a database field, such as E1_VALOR and CardCode, which has no other meaning."""
 _MIN_HEADERS = 2
 
 
@@ -206,3 +209,68 @@ _KEYS = Text(
     pt="as chaves da planilha {sheets} são valores da coluna",
     en="the keys of the sheet {sheets} are values of the column",
 )
+
+
+def remembered_values(mappings: Iterable[SheetMapping]) -> RememberedValues:
+    """Return the values that mappings give the words of each column; of several mappings the last
+    one counts."""
+    found: dict[tuple[str, bool], dict[str, Scalar]] = {}
+    for mapping in mappings:
+        for _, column in mapping.all_columns:
+            words = {value_key(text): it for text, it in (column.values or {}).items()}
+            found.setdefault((column.name, column.link is not None), {}).update(words)
+    return found
+
+
+@cache
+def layouts() -> Sequence[SheetMapping]:
+    """Return the layouts that come with xlbridge."""
+    folder = Path(__file__).with_name("layouts")
+    return [read_mapping(path) for path in sorted(folder.glob("*.yaml"))]
+
+
+def similar_mapping(
+    headers: Iterable[str], used: Sequence[SheetMapping], resource: str
+) -> SheetMapping | None:
+    """Return the mapping to a resource on which a proposal for the headers can build.
+
+    ``used`` are the mappings used before, the latest last; a layout is only used without a similar
+    one among them.
+    """
+    keys = set(filter(None, map(header_key, headers)))
+    own = [one for one in used if one.resource == resource]
+    headers_of = [set(map(header_key, one.header)) for one in own]
+    same = [len(keys & its) / max(1, len(keys | its)) for its in headers_of]
+    if own and max(same) >= _LEAST_SAME:
+        # The latest of equals.
+        return max(zip(same, range(len(own)), own, strict=True), key=lambda one: one[:2])[2]
+    known = [one for one in layouts() if one.resource == resource and _has_layout(keys, one)]
+    return max(known, key=lambda one: _covered(keys, one), default=None)
+
+
+def best_layouts(
+    headers: Iterable[str], found: Mapping[str, SheetMapping | None]
+) -> dict[str, SheetMapping | None]:
+    """Return the mappings by resource without the layouts that another one excels: exports of what
+    is received and of what is paid may have nearly the same header."""
+    keys = set(filter(None, map(header_key, headers)))
+    shares = {
+        name: _covered(keys, one) for name, one in found.items() if one is not None and one.title
+    }
+    best = max(shares.values(), default=0)
+    return {name: None if shares.get(name, best) < best else one for name, one in found.items()}
+
+
+def _covered(keys: set[str], layout: SheetMapping) -> float:
+    """Return the share of a sheet's headers that are in a layout."""
+    return len(keys.intersection(map(header_key, layout.header))) / max(1, len(keys))
+
+
+def _has_layout(keys: set[str], layout: SheetMapping) -> bool:
+    """Return whether a sheet has the header of a layout, or enough fields of its table."""
+    own = set(map(header_key, layout.header))
+    common = len(keys & own)
+    if 2 * sum(_FIELD.fullmatch(text) is not None for text in layout.header) > len(layout.header):
+        return common >= max(_LEAST_FIELDS, _LEAST_OF_FIELDS * len(keys))
+    least = max(_LEAST_COLUMNS, _LEAST_OF_SHEET * len(keys), _LEAST_OF_LAYOUT * len(own))
+    return common >= least

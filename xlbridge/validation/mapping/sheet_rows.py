@@ -13,11 +13,10 @@ from functools import cached_property
 from xlbridge.resources import KEY, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.text import MAX_LISTED, quote_some, quoted, sign_of
+from xlbridge.validation.cells.contents import MAX_LISTED, quote_some, quoted, sign_of
+from xlbridge.validation.cells.suspect_cells import FormatLookup
 from xlbridge.validation.cells.text_parsing import NOTHING, is_of_other_sign, shown_text
-from xlbridge.validation.headers.header_row import Header
-from xlbridge.validation.headers.sheet_choice import no_visible_sheet
+from xlbridge.validation.header_row import Header
 from xlbridge.validation.mapping.application import (
     ConvertedCells,
     MappedSheet,
@@ -31,6 +30,7 @@ from xlbridge.validation.mapping.mapping_file import (
     value_key,
 )
 from xlbridge.validation.request import ValidationRequest
+from xlbridge.validation.sheet_choice import no_visible_sheet
 from xlbridge.workbook import cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 

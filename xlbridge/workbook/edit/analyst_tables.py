@@ -13,9 +13,8 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.report_forms import list_first
 from xlbridge.workbook.address import MAX_ROWS, CellPosition, CellRange, cell_address
-from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_cells import CellXml, Formula, SheetRows, WorkbookStyles
-from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
+from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList, parse_xml
 from xlbridge.workbook.edit.followers import DRAWN_KINDS, drawn_rows, filled_down, parse_range
 
 _ROWS_WITH_HEADERS = 30
@@ -129,7 +128,7 @@ def _tables(package: EditablePackage, sheet: str, part: str) -> Iterator[FoundTa
     for kind, target in package.relations(part):
         if kind != "table" or target not in package:
             continue
-        root = xml.parse(package.read(target))
+        root = parse_xml(package.read(target))
         area = parse_range(root.get("ref", ""))
         if area is None or root.get("headerRowCount", "1") == "0":
             continue
@@ -269,7 +268,7 @@ class AnalystTable:
             if formula is not None:
                 templates[column] = self.found.first, formula
         if self.found.table_part:
-            root = xml.parse(self._package.read(self.found.table_part))
+            root = parse_xml(self._package.read(self.found.table_part))
             for index, item in enumerate(root.iterfind("{*}tableColumns/{*}tableColumn")):
                 text = item.findtext("{*}calculatedColumnFormula", "")
                 column = self.found.left + index

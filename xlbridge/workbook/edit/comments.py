@@ -11,8 +11,18 @@ from functools import cache, partial
 from lxml import etree
 
 from xlbridge.workbook.address import CellPosition, cell_position
-from xlbridge.workbook.edit import xml_elements as xml
-from xlbridge.workbook.edit.editable_package import RELATIONS, SHEET_ORDER, EditablePackage
+from xlbridge.workbook.edit.editable_package import (
+    RELATIONS,
+    SHEET_ORDER,
+    EditablePackage,
+    Element,
+    add_child,
+    add_text,
+    find_or_insert,
+    parse_xml,
+    relation_id,
+    xml_bytes,
+)
 from xlbridge.workbook.read.cells import TRUE
 
 _SEPARATOR = "——— xlbridge ———"
@@ -53,7 +63,7 @@ visibility:hidden" fillcolor="#ffffe1" o:insetmode="auto"><v:fill color2="#ffffe
 
 
 def replace_comments(
-    package: EditablePackage, part: str, worksheet: xml.Element, remarks: Mapping[str, str]
+    package: EditablePackage, part: str, worksheet: Element, remarks: Mapping[str, str]
 ) -> None:
     """Replace earlier remarks by new ones, by cell address. Threads of comments are not changed.
 
@@ -69,24 +79,24 @@ def replace_comments(
 class _SheetComments:
     """Comments of one sheet, and their boxes."""
 
-    def __init__(self, package: EditablePackage, part: str, worksheet: xml.Element) -> None:
+    def __init__(self, package: EditablePackage, part: str, worksheet: Element) -> None:
         self._package, self._part, self._worksheet = package, part, worksheet
         self._texts_part = package.related(part, "comments")
         drawing = worksheet.find("{*}legacyDrawing")
         self._boxes_part = (
-            None if drawing is None else package.relation_target(part, xml.relation_id(drawing))
+            None if drawing is None else package.relation_target(part, relation_id(drawing))
         )
-        self._texts = xml.parse(
+        self._texts = parse_xml(
             package.read(self._texts_part)
             if self._texts_part
             else _NEW_COMMENTS.format(etree.QName(worksheet).namespace).encode()
         )
         # VML drawings may be malformed XML.
-        self._boxes = xml.parse(
+        self._boxes = parse_xml(
             package.read(self._boxes_part) if self._boxes_part else _NEW_DRAWING, recover=True
         )
         self._column_width = cache(partial(_column_width, worksheet))
-        self._shapes: dict[CellPosition, xml.Element] = {}
+        self._shapes: dict[CellPosition, Element] = {}
         numbers = []
         for shape in self._boxes.iter(f"{{{_V}}}shape"):
             if found := _SHAPE_NUMBER.search(shape.get("id") or ""):
@@ -130,15 +140,15 @@ class _SheetComments:
             author = str(authors[number].text or "") if number < len(authors) else ""
             if author.startswith(_THREAD_AUTHOR):
                 return
-        text: xml.Element = comment.find("{*}text")
+        text: Element = comment.find("{*}text")
         before = "\n" if _plain_text(text) else ""
         plain = text.find("{*}t")
         if plain is not None:
             # Programs display either a plain text or runs, not both.
-            run = xml.add_child(text, "r")
+            run = add_child(text, "r")
             text.replace(plain, run)
             run.append(plain)
-        xml.add_text(xml.add_child(text, "r"), f"{before}{_SEPARATOR}\n{remark}")
+        add_text(add_child(text, "r"), f"{before}{_SEPARATOR}\n{remark}")
         self._fit(address, _plain_text(text))
 
     def save(self) -> None:
@@ -158,22 +168,22 @@ class _SheetComments:
             self._boxes_part = self._package.unused_name("xl/drawings/vmlDrawing{}.vml")
             self._package.declare_extension("vml", _DRAWING_TYPE)
             identity = self._package.add_relation(self._part, self._boxes_part, "vmlDrawing")
-            drawing = xml.find_or_insert(self._worksheet, "legacyDrawing", SHEET_ORDER)
+            drawing = find_or_insert(self._worksheet, "legacyDrawing", SHEET_ORDER)
             is_strict = "purl.oclc.org" in str(etree.QName(self._worksheet).namespace)
             drawing.set(f"{{{_STRICT_RELATIONS if is_strict else RELATIONS}}}id", identity)
-        self._package.write(self._texts_part, xml.to_bytes(self._texts))
+        self._package.write(self._texts_part, xml_bytes(self._texts))
         self._package.write(self._boxes_part, etree.tostring(self._boxes, encoding="UTF-8"))
 
-    def _new_comment(self, address: str) -> xml.Element:
+    def _new_comment(self, address: str) -> Element:
         if not any(item.get("id") == "_x0000_t202" for item in self._boxes):
             self._boxes.append(etree.fromstring(_SHAPE_TYPE))
         listing = self._texts.find("{*}commentList")
         names = [item.text for item in self._texts.findall("{*}authors/*")]
         if _AUTHOR not in names:
-            xml.add_child(self._texts.find("{*}authors"), "author").text = _AUTHOR
+            add_child(self._texts.find("{*}authors"), "author").text = _AUTHOR
             names.append(_AUTHOR)
-        comment = xml.add_child(listing, "comment", ref=address, authorId=str(names.index(_AUTHOR)))
-        xml.add_child(comment, "text")
+        comment = add_child(listing, "comment", ref=address, authorId=str(names.index(_AUTHOR)))
+        add_child(comment, "text")
         self._by_cell[address] = comment
         row, column = cell_position(address)
         shape = etree.fromstring(_SHAPE.format(number=self._next, row=row - 1, column=column))
@@ -189,7 +199,7 @@ class _SheetComments:
         data = None if shape is None else shape.find(f".//{{{_X}}}ClientData")
         if data is None:
             return
-        anchor = xml.find_or_insert(data, "Anchor", ("Anchor",))
+        anchor = find_or_insert(data, "Anchor", ("Anchor",))
         lines = sum(max(1, math.ceil(len(line) / _LINE_LENGTH)) for line in text.splitlines())
         rows, pixels = divmod((lines + 1) * _LINE_HEIGHT, _ROW_HEIGHT)
         last, rest = column + 1, _WIDTH
@@ -201,7 +211,7 @@ class _SheetComments:
         anchor.text = ", ".join(map(str, edges))
 
 
-def _column_width(worksheet: xml.Element, column: int) -> int:
+def _column_width(worksheet: Element, column: int) -> int:
     """Return the width of a zero-based column in pixels, 0 if it is hidden."""
     for item in worksheet.iterfind("{*}cols/*"):
         if int(item.get("min", "0")) <= column + 1 <= int(item.get("max", "0")):
@@ -215,5 +225,5 @@ def _to_pixels(letters: str) -> int:
     return int(float(letters) * _PIXELS_PER_LETTER) + _PADDING
 
 
-def _plain_text(element: xml.Element) -> str:
+def _plain_text(element: Element) -> str:
     return "".join(item.text or "" for item in element.iter("{*}t"))

@@ -22,7 +22,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.settings import CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.workbook.address import CellPosition, cell_address
-from xlbridge.workbook.edit.xml_elements import Element, parse, to_bytes
+from xlbridge.workbook.edit.editable_package import Element, parse_xml, xml_bytes
 from xlbridge.workbook.read.csv_file import (
     COMMA_NUMBER,
     MARKS,
@@ -168,7 +168,7 @@ class OdsWorkbook:
     def __init__(self, content: bytes) -> None:
         self._content = content
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            self._root = parse(archive.read(_CONTENT))
+            self._root = parse_xml(archive.read(_CONTENT))
 
     @property
     def has_formulas(self) -> bool:
@@ -221,7 +221,7 @@ class OdsWorkbook:
         ):
             for part in archive.infolist():
                 is_content = part.filename == _CONTENT
-                copied.writestr(part, to_bytes(self._root) if is_content else archive.read(part))
+                copied.writestr(part, xml_bytes(self._root) if is_content else archive.read(part))
         return target.getvalue()
 
 

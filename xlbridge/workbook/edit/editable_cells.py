@@ -28,11 +28,17 @@ from xlbridge.workbook.address import (
     column_index,
     escape_text,
 )
-from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
+    Element,
     SheetList,
+    find_or_insert,
     find_sheet_data,
+    local_name,
+    parse_xml,
+    tag_like,
+    without_comments,
+    xml_bytes,
 )
 from xlbridge.workbook.formats import (
     displayed_date_parts,
@@ -179,7 +185,7 @@ class SheetRows:
     def __init__(self, package: EditablePackage, part: str) -> None:
         self._package = package
         self.part = part
-        self.content = xml.without_comments(package.read(part))
+        self.content = without_comments(package.read(part))
         self.begin, after, tag = find_sheet_data(self.content)
         self.after = after
         self.prefix = tag.removesuffix(b"sheetData")
@@ -244,7 +250,7 @@ class SheetRows:
             "".join(
                 text.text or ""
                 for text in item.iter("{*}t")
-                if not xml.local_name(text.getparent()).startswith("rPh")
+                if not local_name(text.getparent()).startswith("rPh")
             )
             for _, item in items
         ]
@@ -276,7 +282,7 @@ class WorkbookStyles:
     def __init__(self, package: EditablePackage) -> None:
         self._package = package
         self._part = package.related(package.workbook, "styles")
-        self._root = xml.parse(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
+        self._root = parse_xml(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
         self._codes = {
             item.get("numFmtId"): item.get("formatCode", "")
             for item in self._root.findall("{*}numFmts/*")
@@ -289,8 +295,8 @@ class WorkbookStyles:
         # The first entry of each list is that of unformatted cells.
         space = etree.QName(self._root).namespace or ""
         template = _EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode())
-        for default in list(xml.parse(template)):
-            listing = xml.find_or_insert(self._root, xml.local_name(default), _ELEMENT_ORDER)
+        for default in list(parse_xml(template)):
+            listing = find_or_insert(self._root, local_name(default), _ELEMENT_ORDER)
             if not len(listing):
                 self._root.replace(listing, default)
 
@@ -371,7 +377,7 @@ class WorkbookStyles:
         if alignment is not None:
             for own in derived.findall("{*}alignment"):
                 derived.remove(own)
-            derived.insert(0, etree.Element(xml.tag_like(derived, "alignment"), alignment))
+            derived.insert(0, etree.Element(tag_like(derived, "alignment"), alignment))
         return self._add("cellXfs", derived)
 
     def save(self) -> None:
@@ -380,16 +386,16 @@ class WorkbookStyles:
             name = self._package.unused_name("xl/styles{}.xml")
             self._part = name if _DEFAULT_PART in self._package else _DEFAULT_PART
             self._package.add_part(self._part, _TYPE, self._package.workbook, "styles")
-        self._package.write(self._part, xml.to_bytes(self._root))
+        self._package.write(self._part, xml_bytes(self._root))
 
     def _add_xml(self, name: str, content: str) -> str:
         space = etree.QName(self._root).namespace or ""
-        (element,) = xml.parse(f'<{name} xmlns="{space}">{content}</{name}>'.encode())
+        (element,) = parse_xml(f'<{name} xmlns="{space}">{content}</{name}>'.encode())
         return self._add(name, element)
 
-    def _add(self, name: str, element: xml.Element) -> str:
+    def _add(self, name: str, element: Element) -> str:
         """Return the index of an element in a list, to which it is added unless it is there."""
-        listing = xml.find_or_insert(self._root, name, _ELEMENT_ORDER)
+        listing = find_or_insert(self._root, name, _ELEMENT_ORDER)
         content = _canonical(element)
         items = [item for item in listing if isinstance(item.tag, str)]
         for index, item in enumerate(items):
@@ -400,7 +406,7 @@ class WorkbookStyles:
         return str(len(items))
 
 
-def _canonical(element: xml.Element) -> bytes:
+def _canonical(element: Element) -> bytes:
     return bytes(etree.tostring(element, method="c14n", exclusive=True, with_tail=False))
 
 
@@ -424,7 +430,7 @@ class EditableCells:
     def notes(self) -> dict[CellPosition, str]:
         """Return the texts of the notes, by cell."""
         part = self._package.related(self._part, "comments")
-        notes = () if part is None else xml.parse(self._package.read(part)).iter("{*}comment")
+        notes = () if part is None else parse_xml(self._package.read(part)).iter("{*}comment")
         return {
             cell_position(note.get("ref", "").replace("$", "")): "".join(
                 text.text or "" for text in note.iter("{*}t")
@@ -447,7 +453,7 @@ class EditableCells:
         part = package.related(package.workbook, "sharedStrings") if cells else None
         rich_texts = set[str]()
         if part is not None and part in package:
-            texts = enumerate(xml.parse(package.read(part)).iterfind("{*}si"))
+            texts = enumerate(parse_xml(package.read(part)).iterfind("{*}si"))
             rich_texts = {str(n) for n, item in texts if item.find("{*}r") is not None}
         return frozenset(
             position

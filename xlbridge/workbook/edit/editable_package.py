@@ -1,4 +1,5 @@
-"""Parts of an .xlsx file: some are changed, all others kept byte for byte; and its sheets.
+"""Parts of an .xlsx file: some are changed, all others kept byte for byte; their elements, and the
+sheets.
 
 Only for files that passed the safety checks (``read/archive.py``): there are no limits here.
 """
@@ -14,6 +15,7 @@ from copy import deepcopy
 from io import BytesIO
 from itertools import count
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape, unescape
 
 from lxml import etree
@@ -22,11 +24,12 @@ from xlbridge.files import replace_atomically
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import style
 from xlbridge.workbook.address import (
+    MAX_TEXT_LENGTH,
     CellRange,
     cell_address,
     cell_range,
+    escape_text,
 )
-from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8, require_open_xml
 from xlbridge.workbook.read.cells import TRUE
 from xlbridge.workbook.read.package import related_part
@@ -40,6 +43,87 @@ _NO_RELATIONS = (
 )
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PARSE_ERRORS = (zipfile.BadZipFile, zlib.error, etree.LxmlError, LookupError, ValueError)
+
+
+_FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+Element = Any
+"""Element of an XML tree; lxml has no types."""
+
+
+def parse_xml(content: bytes, *, recover: bool = False) -> Element:
+    """Parse an XML part; ``recover`` accepts malformed XML."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, huge_tree=True, recover=recover
+    )
+    return etree.fromstring(content, parser)
+
+
+def without_comments(content: bytes) -> bytes:
+    """Return an XML part in UTF-8 without comments, CDATA sections and processing instructions."""
+    if b"<!" not in content and content.rfind(b"<?") <= 0:
+        return content
+    root = parse_xml(content)
+    etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
+    return xml_bytes(root)
+
+
+def xml_bytes(root: Element) -> bytes:
+    """Return a tree as an XML part, with its original prefixes."""
+    return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True))
+
+
+def local_name(element: Element) -> str:
+    """Return an element's name without its namespace, empty for comments."""
+    tag = element.tag
+    return str(tag).rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def add_child(parent: Element, name: str, /, **attributes: str) -> Element:
+    """Append a child in the parent's namespace and return it."""
+    return etree.SubElement(parent, tag_like(parent, name), attributes)
+
+
+def allowed_text(text: str) -> str:
+    """Return a text with characters that XML forbids replaced; too long a text is cut."""
+    return _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)[:MAX_TEXT_LENGTH]
+
+
+def add_text(parent: Element, text: str) -> None:
+    """Append a text, as ``allowed_text`` returns it."""
+    child = add_child(parent, "t")
+    child.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+    child.text = escape_text(allowed_text(text))
+
+
+def relation_id(element: Element) -> str | None:
+    """Return the id of an element's relation, in any namespace."""
+    return next((v for k, v in element.attrib.items() if k.endswith("}id")), None)
+
+
+def tag_like(element: Element, name: str) -> str:
+    """Return a tag in an element's namespace, which differs between strict and other files."""
+    space = etree.QName(element).namespace
+    return f"{{{space}}}{name}" if space else name
+
+
+def insert_in_order(parent: Element, element: Element, order: Sequence[str]) -> None:
+    """Insert a child in the required ``order``, after others of its name."""
+    later = order[order.index(local_name(element)) + 1 :]
+    following = next((item for item in parent if local_name(item) in later), None)
+    if following is None:
+        parent.append(element)
+    else:
+        following.addprevious(element)
+
+
+def find_or_insert(parent: Element, name: str, order: Sequence[str]) -> Element:
+    """Return the first child of a local name; a missing one is inserted in the required order."""
+    found = parent.find(f"{{*}}{name}")
+    if found is None:
+        found = etree.Element(tag_like(parent, name))
+        insert_in_order(parent, found, order)
+    return found
 
 
 @contextmanager
@@ -98,11 +182,11 @@ class EditablePackage:
         self._changed[self._names.get(part.lower(), part)] = content
 
     @contextmanager
-    def tree(self, part: str) -> Iterator[xml.Element]:
+    def tree(self, part: str) -> Iterator[Element]:
         """Yield a part as a tree, and write it on exit."""
-        root = xml.parse(self.read(part))
+        root = parse_xml(self.read(part))
         yield root
-        self.write(part, xml.to_bytes(root))
+        self.write(part, xml_bytes(root))
 
     def parts(self) -> list[str]:
         """Return the names of all parts."""
@@ -122,7 +206,7 @@ class EditablePackage:
         for item in list(relations):
             if related_part(item.get("Target", ""), folder).lower() == part.lower():
                 relations.remove(item)
-        self.write(_relations_part(owner), xml.to_bytes(relations))
+        self.write(_relations_part(owner), xml_bytes(relations))
 
     def unused_name(self, pattern: str) -> str:
         """Return the first unused part name of a pattern such as ``xl/comments{}.xml``."""
@@ -131,7 +215,7 @@ class EditablePackage:
     def add_part(self, part: str, content_type: str, owner: str, kind: str) -> str:
         """Declare a new part, add the relation of its owner to it and return the relation's id."""
         with self.tree(_TYPES) as types:
-            xml.add_child(types, "Override", PartName=f"/{part}", ContentType=content_type)
+            add_child(types, "Override", PartName=f"/{part}", ContentType=content_type)
         return self.add_relation(owner, part, kind)
 
     def declare_extension(self, extension: str, content_type: str) -> None:
@@ -139,7 +223,7 @@ class EditablePackage:
         with self.tree(_TYPES) as types:
             if any(item.get("Extension", "").lower() == extension for item in types):
                 return
-            default = etree.Element(xml.tag_like(types, "Default"), Extension=extension)
+            default = etree.Element(tag_like(types, "Default"), Extension=extension)
             default.set("ContentType", content_type)
             types.insert(0, default)
 
@@ -168,9 +252,9 @@ class EditablePackage:
         identity = next(i for i in (f"rXb{n}" for n in range(1, len(used) + 2)) if i not in used)
         types = (item.get("Type", "").rpartition("/")[0] for item in relations)
         kinds = next((base for base in types if "officeDocument" in base), RELATIONS)
-        added = xml.add_child(relations, "Relationship", Id=identity, Type=f"{kinds}/{kind}")
+        added = add_child(relations, "Relationship", Id=identity, Type=f"{kinds}/{kind}")
         added.set("Target", f"/{target}")
-        self.write(_relations_part(part), xml.to_bytes(relations))
+        self.write(_relations_part(part), xml_bytes(relations))
         return identity
 
     def set_properties(self, values: Mapping[str, str]) -> None:
@@ -185,7 +269,7 @@ class EditablePackage:
                 root.remove(item)
             used = [int(item.get("pid", "1")) for item in root]
             for pid, (name, value) in enumerate(values.items(), max(used, default=1) + 1):
-                item = xml.add_child(root, "property", fmtid=_CUSTOM, pid=str(pid), name=name)
+                item = add_child(root, "property", fmtid=_CUSTOM, pid=str(pid), name=name)
                 etree.SubElement(item, f"{{{_VALUE_TYPES}}}lpwstr").text = value
 
     def save(self, target: Path) -> None:
@@ -214,9 +298,9 @@ class EditablePackage:
                     # Without the current time: the same change writes the same bytes.
                     copy.writestr(zipfile.ZipInfo(name), added, zipfile.ZIP_DEFLATED)
 
-    def _relations(self, part: str) -> xml.Element:
+    def _relations(self, part: str) -> Element:
         name = _relations_part(part)
-        return xml.parse(self.read(name) if name in self else _NO_RELATIONS)
+        return parse_xml(self.read(name) if name in self else _NO_RELATIONS)
 
 
 def _plain_name(stored: str) -> str:
@@ -246,7 +330,7 @@ SHEET_ORDER = [
 
 
 @contextmanager
-def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[xml.Element]:
+def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[Element]:
     """Yield a worksheet as a tree without its cells, and write it with them on exit.
 
     Raises ``ValueError`` if the part is not a worksheet.
@@ -254,9 +338,9 @@ def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[xm
     content = package.read(part)
     begin, end, tag = find_sheet_data(content)
     empty = b"<" + tag + b"/>"
-    worksheet = xml.parse(content[:begin] + empty + content[end:])
+    worksheet = parse_xml(content[:begin] + empty + content[end:])
     yield worksheet
-    head, found, tail = xml.to_bytes(worksheet).partition(empty)
+    head, found, tail = xml_bytes(worksheet).partition(empty)
     if not found:
         raise ValueError(f"{part} cannot be written")
     package.write(part, head + content[begin:end] + tail)
@@ -276,7 +360,7 @@ def find_sheet_data(content: bytes) -> tuple[int, int, bytes]:
     return begin.start(), end, begin[1]
 
 
-def merged_ranges(worksheet: xml.Element) -> dict[CellRange, str]:
+def merged_ranges(worksheet: Element) -> dict[CellRange, str]:
     """Return the merged ranges, each with the address of its visible cell."""
     references = [item.get("ref", "") for item in worksheet.findall("{*}mergeCells/*")]
     areas = [area for reference in references if (area := cell_range(reference)) is not None]
@@ -299,11 +383,11 @@ class SheetList:
 
     def __init__(self, package: EditablePackage) -> None:
         self._package = package
-        self._root = xml.parse(package.read(package.workbook))
+        self._root = parse_xml(package.read(package.workbook))
         sheets = self._root.find("{*}sheets")
         if sheets is None:
             raise ValueError("the workbook has no sheets")
-        self._sheets: xml.Element = sheets
+        self._sheets: Element = sheets
 
     @property
     def namespace(self) -> str:
@@ -337,7 +421,7 @@ class SheetList:
 
     def recalculate_on_load(self) -> None:
         """Make programs recalculate formulas on opening, as stored results may be stale."""
-        xml.find_or_insert(self._root, "calcPr", _WORKBOOK_ORDER).set("fullCalcOnLoad", "1")
+        find_or_insert(self._root, "calcPr", _WORKBOOK_ORDER).set("fullCalcOnLoad", "1")
 
     def add_summary_sheet(
         self, title_rows: str, wanted: str = SUMMARY_SHEET, *, first: bool = False
@@ -360,7 +444,7 @@ class SheetList:
         identity = self._package.add_part(part, _SHEET_TYPE, self._package.workbook, "worksheet")
         last = self._all()[-1]
         numbers = (int(sheet.get("sheetId", "0")) for sheet in self._all())
-        sheet = xml.add_child(self._sheets, "sheet", name=unused, sheetId=str(max(numbers) + 1))
+        sheet = add_child(self._sheets, "sheet", name=unused, sheetId=str(max(numbers) + 1))
         sheet.set(next(key for key in last.attrib if key.endswith("}id")), identity)
         sheet_id = "0" if first else str(len(self._all()) - 1)
         if first:
@@ -383,29 +467,27 @@ class SheetList:
             if sheet.get("name") == name:
                 active = str(index)
                 sheet.attrib.pop("state", None)
-        views = xml.find_or_insert(self._root, "bookViews", _WORKBOOK_ORDER)
-        view = xml.find_or_insert(views, "workbookView", ("workbookView", "extLst"))
+        views = find_or_insert(self._root, "bookViews", _WORKBOOK_ORDER)
+        view = find_or_insert(views, "workbookView", ("workbookView", "extLst"))
         view.set("activeTab", active)
         view.attrib.pop("firstSheet", None)
 
     def save(self) -> None:
         """Write the part."""
-        self._package.write(self._package.workbook, xml.to_bytes(self._root))
+        self._package.write(self._package.workbook, xml_bytes(self._root))
 
-    def _all(self) -> list[xml.Element]:
+    def _all(self) -> list[Element]:
         return list(self._sheets.iterfind("{*}sheet"))
 
-    def _part_of(self, sheet: xml.Element) -> str:
-        part = self._package.relation_target(self._package.workbook, xml.relation_id(sheet))
+    def _part_of(self, sheet: Element) -> str:
+        part = self._package.relation_target(self._package.workbook, relation_id(sheet))
         if part is None:
             raise KeyError(sheet.get("name"))
         return part
 
     def _define(self, name: str, sheet_id: str, formula: str, **attributes: str) -> None:
-        names = xml.find_or_insert(self._root, "definedNames", _WORKBOOK_ORDER)
-        defined = xml.add_child(
-            names, "definedName", name=name, localSheetId=sheet_id, **attributes
-        )
+        names = find_or_insert(self._root, "definedNames", _WORKBOOK_ORDER)
+        defined = add_child(names, "definedName", name=name, localSheetId=sheet_id, **attributes)
         defined.text = formula
 
 
@@ -438,13 +520,13 @@ _USUAL_WIDTH = 9
 _MOST_ROWS_IN_VIEW, _WIDTH_IN_VIEW = 5, 36
 
 
-def keep_in_view(root: xml.Element, header_row: int, columns: int) -> None:
+def keep_in_view(root: Element, header_row: int, columns: int) -> None:
     """Keep the header and the first of the analyst's ``columns`` in view, unless the sheet has
     panes or the header is too far down."""
-    views = xml.find_or_insert(root, "sheetViews", SHEET_ORDER)
+    views = find_or_insert(root, "sheetViews", SHEET_ORDER)
     view = views.find("{*}sheetView")
     if view is None:
-        view = xml.add_child(views, "sheetView", workbookViewId="0")
+        view = add_child(views, "sheetView", workbookViewId="0")
     is_page = view.get("view", "normal") == "pageLayout"
     if is_page or view.find("{*}pane") is not None or header_row > _MOST_ROWS_IN_VIEW:
         return
@@ -455,18 +537,18 @@ def keep_in_view(root: xml.Element, header_row: int, columns: int) -> None:
         view.remove(selection)
     below = cell_address(header_row + 1, across)
     corner = "bottomRight" if across else "bottomLeft"
-    pane = etree.Element(xml.tag_like(root, "pane"))
+    pane = etree.Element(tag_like(root, "pane"))
     if across:
         pane.set("xSplit", str(across))
     for name, value in (("ySplit", header_row), ("topLeftCell", below), ("activePane", corner)):
         pane.set(name, str(value))
     pane.set("state", "frozen")
-    selection = etree.Element(xml.tag_like(root, "selection"), pane=corner)
+    selection = etree.Element(tag_like(root, "selection"), pane=corner)
     selection.attrib.update({"activeCell": below, "sqref": below})
     view[:0] = [pane, selection]
 
 
-def _widths(root: xml.Element, columns: int) -> list[int]:
+def _widths(root: Element, columns: int) -> list[int]:
     """Return the widths of the first columns in characters."""
     widths = [_USUAL_WIDTH] * columns
     for item in root.findall("{*}cols/*"):
@@ -476,10 +558,10 @@ def _widths(root: xml.Element, columns: int) -> list[int]:
     return widths
 
 
-def set_widths(root: xml.Element, first: int, widths: Sequence[int]) -> None:
+def set_widths(root: Element, first: int, widths: Sequence[int]) -> None:
     """Give columns from a zero-based one on their widths, whatever these were."""
     last = first + len(widths) - 1
-    columns = xml.find_or_insert(root, "cols", SHEET_ORDER)
+    columns = find_or_insert(root, "cols", SHEET_ORDER)
     for item in root.findall("{*}cols/*"):
         low, high = int(item.get("min", "1")), int(item.get("max", "1"))
         if high <= first or low > last + 1:
@@ -493,11 +575,11 @@ def set_widths(root: xml.Element, first: int, widths: Sequence[int]) -> None:
                 columns.append(part)
     for number, width in enumerate(widths, start=first + 1):
         index = str(number)
-        xml.add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
+        add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
     columns[:] = sorted(columns, key=lambda item: int(item.get("min", "1")))
 
 
-def print_on_two_pages(root: xml.Element, last: int) -> None:
+def print_on_two_pages(root: Element, last: int) -> None:
     """Print a sheet on two pages beside each other, if it is made to fit one that it outgrew."""
     pages = root.find("{*}pageSetup")
     if root.find("{*}sheetPr/{*}pageSetUpPr[@fitToPage='1']") is None or pages is None:

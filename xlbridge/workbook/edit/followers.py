@@ -14,8 +14,7 @@ from xml.sax.saxutils import escape
 
 from xlbridge.workbook.address import MAX_ROWS, CellRange, column_index, column_letters, range_text
 from xlbridge.workbook.edit.editable_cells import POSITION
-from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
-from xlbridge.workbook.edit.xml_elements import without_comments
+from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList, without_comments
 
 _CORNER = r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}"
 _ROW_NUMBER = r"\$?[1-9][0-9]{0,6}"

@@ -28,19 +28,26 @@ from xlbridge.workbook.address import (
     cell_range,
     range_text,
 )
-from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.comments import replace_comments
 from xlbridge.workbook.edit.editable_cells import SheetRows, WorkbookStyles, text_cell
 from xlbridge.workbook.edit.editable_package import (
     SHEET_ORDER,
     EditablePackage,
+    Element,
     SheetList,
+    add_child,
+    add_text,
+    allowed_text,
     edit_package,
     edit_sheet_without_cells,
+    find_or_insert,
+    insert_in_order,
     keep_in_view,
     merged_ranges,
     print_on_two_pages,
     set_widths,
+    tag_like,
+    xml_bytes,
 )
 from xlbridge.workbook.signature import SUMMARY_TITLE, UPLOAD_SUMMARY_SHEET, WorkbookOrigin
 
@@ -172,7 +179,7 @@ def annotate(
 
 
 def _colour_cells(
-    worksheet: xml.Element,
+    worksheet: Element,
     severities: Mapping[str, Severity],
     styles: WorkbookStyles,
     rows: Mapping[int, Severity] = _NO_ROWS,
@@ -208,13 +215,13 @@ def _colour_cells(
         rule.set("priority", str(int(rule.get("priority", "1")) + len(batches)))
     first = worksheet.find("{*}conditionalFormatting")
     for priority, (colour, batch) in enumerate(batches, start=1):
-        tag = xml.tag_like(worksheet, "conditionalFormatting")
+        tag = tag_like(worksheet, "conditionalFormatting")
         block = etree.Element(tag, sqref=" ".join(batch))
-        rule = xml.add_child(block, "cfRule", type="expression", dxfId=colour)
+        rule = add_child(block, "cfRule", type="expression", dxfId=colour)
         rule.set("priority", str(priority))
-        xml.add_child(rule, "formula").text = _CONDITION
+        add_child(rule, "formula").text = _CONDITION
         if first is None:
-            xml.insert_in_order(worksheet, block, SHEET_ORDER)
+            insert_in_order(worksheet, block, SHEET_ORDER)
         else:
             # With colour scales on the same cell, LibreOffice applies formats in this order.
             first.addprevious(block)
@@ -280,31 +287,31 @@ class _AddedSheet:
         self._widths = widths
         self._header_row = header_row
         self._root = root = etree.Element(f"{{{namespace}}}worksheet", nsmap={None: namespace})
-        properties = xml.add_child(root, "sheetPr")
+        properties = add_child(root, "sheetPr")
         if header_row:
             colour = style.SEVERITY_FONTS[Severity.ERROR]
-            xml.add_child(properties, "tabColor", rgb=f"FF{colour}")
-        xml.add_child(properties, "pageSetUpPr", fitToPage="1")
-        view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
+            add_child(properties, "tabColor", rgb=f"FF{colour}")
+        add_child(properties, "pageSetUpPr", fitToPage="1")
+        view = add_child(add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
         if header_row:
             below = f"A{header_row + 1}"
             pane = {"ySplit": str(header_row), "topLeftCell": below, "activePane": "bottomLeft"}
-            xml.add_child(view, "pane", **pane, state="frozen")
-            xml.add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
+            add_child(view, "pane", **pane, state="frozen")
+            add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
         else:
             view.set("showGridLines", "0")
-        columns = xml.add_child(root, "cols")
+        columns = add_child(root, "cols")
         for number, width in enumerate(map(str, widths), start=1):
             index = str(number)
-            xml.add_child(columns, "col", min=index, max=index, width=width, customWidth="1")
-        self._rows = xml.add_child(root, "sheetData")
-        self._merged = etree.Element(xml.tag_like(root, "mergeCells"))
-        self._links = etree.Element(xml.tag_like(root, "hyperlinks"))
+            add_child(columns, "col", min=index, max=index, width=width, customWidth="1")
+        self._rows = add_child(root, "sheetData")
+        self._merged = etree.Element(tag_like(root, "mergeCells"))
+        self._links = etree.Element(tag_like(root, "hyperlinks"))
 
     def add(self, *cells: tuple[object, str], across: bool = False) -> None:
         """Add a row of values with their styles; its only text may go ``across`` all columns."""
         self.row += 1
-        row = xml.add_child(self._rows, "row", r=str(self.row), customHeight="1")
+        row = add_child(self._rows, "row", r=str(self.row), customHeight="1")
         last = len(self._widths) - 1
         widths = [sum(self._widths)] if across else self._widths
         texts = zip((str(value) for value, _ in cells), widths, strict=False)
@@ -312,31 +319,31 @@ class _AddedSheet:
         row.set("ht", str(_TITLE_HEIGHT if self.row == 1 else height))
         for column, (value, style_id) in enumerate(cells):
             if isinstance(value, int | Decimal):
-                cell = xml.add_child(row, "c", r=cell_address(self.row, column), s=style_id)
-                xml.add_child(cell, "v").text = str(value)
+                cell = add_child(row, "c", r=cell_address(self.row, column), s=style_id)
+                add_child(cell, "v").text = str(value)
             elif text := str(value):
-                cell = xml.add_child(row, "c", r=cell_address(self.row, column), s=style_id)
+                cell = add_child(row, "c", r=cell_address(self.row, column), s=style_id)
                 cell.set("t", "inlineStr")
-                xml.add_text(xml.add_child(cell, "is"), text)
+                add_text(add_child(cell, "is"), text)
         if across:
-            xml.add_child(self._merged, "mergeCell", ref=range_text((self.row, 0, self.row, last)))
+            add_child(self._merged, "mergeCell", ref=range_text((self.row, 0, self.row, last)))
 
     def link(self, column: int, location: str, row: int | None = None) -> None:
         """Link a cell of a row, by default the last one, to a place in the workbook."""
         address = cell_address(row or self.row, column)
-        xml.add_child(self._links, "hyperlink", ref=address, location=location)
+        add_child(self._links, "hyperlink", ref=address, location=location)
 
     def content(self) -> bytes:
         """Return the part."""
         root = self._root
         if self._header_row:
             area = self._header_row, 0, self.row, len(self._widths) - 1
-            xml.add_child(root, "autoFilter", ref=range_text(area))
+            add_child(root, "autoFilter", ref=range_text(area))
         root.extend(item for item in (self._merged, self._links) if len(item))
         sides = dict.fromkeys(("left", "right", "top", "bottom"), "0.4")
-        xml.add_child(root, "pageMargins", **sides, header="0.2", footer="0.2")
-        xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
-        return xml.to_bytes(root)
+        add_child(root, "pageMargins", **sides, header="0.2", footer="0.2")
+        add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+        return xml_bytes(root)
 
 
 def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
@@ -434,7 +441,7 @@ def write_remark_columns(
                 if number == header_row:
                     before = {c: cell for c, cell in rows.cells(number).items() if c < first}
                     cell_style = before[max(before)].style if before else "0"
-                for column, text in enumerate(map(xml.allowed_text, texts[number]), first):
+                for column, text in enumerate(map(allowed_text, texts[number]), first):
                     address = cell_address(number, column)
                     written[number, column] = (
                         text_cell(rows.prefix, address, cell_style, text) if text else b""
@@ -454,7 +461,7 @@ def write_remark_columns(
                 elif root.find("{*}tableParts") is None:
                     # A table has its own filter.
                     area = f"A{header_row}:{cell_address(max(rows.rows), last)}"
-                    xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
+                    find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
                 keep_in_view(root, header_row, first)
                 _colour_cells(root, sheet.wrong, styles, sheet.severities, last)
                 if sheet.notes or package.related(part, "comments"):

@@ -7,15 +7,10 @@ import struct
 from collections.abc import Iterator, Sequence
 
 from xlbridge.workbook.read.archive import WorkbookArchive
-from xlbridge.workbook.read.binary_cells import (
-    BookStyles,
-    add_formula,
-    conditional_formats,
-    error_name,
-)
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import PackageParts, document_properties
 from xlbridge.workbook.read.refusals import damaged
+from xlbridge.workbook.read.xls_scan import BookStyles, add_formula, conditional_formats, error_name
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY, exported_resource
 
 _CUSTOM = "docprops/custom.xml"

@@ -1,19 +1,157 @@
-"""Text of cells: display, invisible characters, mojibake, words of totals."""
+"""Contents of cells: those of one column by their types in the file, and texts: display, invisible
+characters, mojibake, words of totals.
+"""
 
 import datetime as dt
 import html
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from xlbridge.i18n import Text, localized_number
 from xlbridge.resources import strip_accents
 from xlbridge.resources.findings import mark_of
+from xlbridge.settings import NumberStyle
+from xlbridge.workbook.read import CellColumn, CellKind
+
+BoolArray = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetOrder:
+    """Order of day and month in the text dates of a sheet: the Brazilian one if ``native``, as
+    ``column`` proves."""
+
+    native: bool
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """Distinct ``values`` of a column as texts.
+
+    ``positions``: positions of the cells that have one of them; ``indexes``: the index of each
+    one's value.
+    """
+
+    values: Sequence[str]
+    positions: Positions
+    indexes: Positions
+
+    def cells_with(self, indexes: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Yield the position and value index of each cell with one of the given values."""
+        is_wanted = np.zeros(len(self.values), dtype=bool)
+        is_wanted[list(indexes)] = True
+        found = is_wanted[self.indexes]
+        yield from zip(self.positions[found].tolist(), self.indexes[found].tolist(), strict=True)
+
+
+_FEW_TEXTS = 16
+"""Factor by which a column has more texts than the cells whose texts are sorted, not counted."""
+
+
+class ColumnCells:
+    """Cells of one column in the given rows; a ``position`` counts those rows from zero.
+
+    ``kinds``, ``numbers`` and ``wholes`` have one entry for each cell: its ``CellKind``, and its
+    content as stored by ``CellColumn``, as a double and as an integer. ``sheet_style`` returns the
+    style on which the text numbers of the whole sheet agree, None if they do not; ``sheet_dates``
+    the order of day and month that the text dates of another column prove.
+    """
+
+    def __init__(
+        self,
+        column: CellColumn,
+        rows: npt.NDArray[np.integer],
+        sheet_style: Callable[[], NumberStyle | None] = lambda: None,
+        sheet_dates: Callable[[], "SheetOrder | None"] = lambda: None,
+    ) -> None:
+        """``rows`` are Excel's numbers; those below the column's last row are empty."""
+        self.source = column
+        self.sheet_style = sheet_style
+        self.sheet_dates = sheet_dates
+        self._rows = rows
+        indexes: slice | Positions = np.minimum(rows, len(column.kinds)) - 1
+        below = rows > len(column.kinds)
+        if len(rows) and not below[-1] and (np.diff(rows) == 1).all():
+            # A slice avoids a copy of the content, which is only read.
+            indexes = slice(int(rows[0]) - 1, int(rows[-1]))
+        self.kinds = np.frombuffer(column.kinds, dtype=np.uint8)[indexes].copy()
+        self.kinds[below] = CellKind.EMPTY
+        self.wholes = np.frombuffer(column.content, dtype=np.int64)[indexes]
+        self.numbers = self.wholes.view(np.float64)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, position: int | np.intp) -> Any:
+        return self.source.value(int(self._rows[position]) - 1)
+
+    def of_kind(self, kind: CellKind) -> Positions:
+        """Return the positions of the cells of a kind."""
+        return np.flatnonzero(self.kinds == kind)
+
+    def others(self, *expected: CellKind) -> Positions:
+        """Return the positions of the filled cells that are neither text nor of an expected
+        kind."""
+        return np.flatnonzero((self.kinds > CellKind.TEXT) & ~np.isin(self.kinds, expected))
+
+    def texts(self) -> tuple[Positions, list[str]]:
+        """Return the positions and stripped contents of the text cells that are not blank."""
+        found = self.distinct_texts
+        stripped = np.array(self.stripped_texts, dtype=object)[found.indexes]
+        filled = stripped != ""
+        return found.positions[filled], stripped[filled].tolist()
+
+    def clear_texts(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        """Empty the cells with the given texts, whose keys are the column's text indexes; yield
+        the position and text of each."""
+        if not texts:
+            return
+        positions = self.of_kind(CellKind.TEXT)
+        for position in positions[np.isin(self.wholes[positions], list(texts))].tolist():
+            self.kinds[position] = CellKind.EMPTY
+            yield position, texts[int(self.wholes[position])]
+
+    @cached_property
+    def text_indexes(self) -> Positions:
+        """Index of each distinct text in the column's ``texts``."""
+        wholes = self.wholes[self.of_kind(CellKind.TEXT)]
+        if _FEW_TEXTS * len(wholes) < len(self.source.texts):
+            return np.unique(wholes).astype(np.intp)
+        used = np.zeros(len(self.source.texts), dtype=bool)
+        used[wholes] = True
+        return np.flatnonzero(used)
+
+    @cached_property
+    def text_cells(self) -> tuple[Positions, Positions]:
+        """Positions of the text cells, and the number of each one's distinct text."""
+        positions, indexes = self.of_kind(CellKind.TEXT), self.text_indexes
+        numbers = np.empty(len(self.source.texts), np.intp)
+        numbers[indexes] = np.arange(len(indexes))
+        return positions, numbers[self.wholes[positions]]
+
+    @cached_property
+    def distinct_texts(self) -> ColumnValues:
+        """Distinct texts, and the text cells."""
+        texts = list(map(self.source.texts.__getitem__, self.text_indexes.tolist()))
+        return ColumnValues(texts, *self.text_cells)
+
+    @cached_property
+    def stripped_texts(self) -> list[str]:
+        """Distinct texts without spaces at their ends."""
+        return list(map(str.strip, self.distinct_texts.values))
+
 
 A_DATE = Text(pt="uma data ou hora", en="a date or time")
 

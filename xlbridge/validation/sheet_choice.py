@@ -10,8 +10,8 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue, Resource
 from xlbridge.resources.remote import are_fields_of_others
-from xlbridge.validation.cells.text import list_sheet_names
-from xlbridge.validation.headers.header_row import (
+from xlbridge.validation.cells.contents import list_sheet_names
+from xlbridge.validation.header_row import (
     ChosenSheet,
     find_header_row,
     header_key,
@@ -19,6 +19,11 @@ from xlbridge.validation.headers.header_row import (
     match_header,
 )
 from xlbridge.workbook.read import SheetCells, WorkbookCells
+
+__all__ = [
+    "NoFittingResource",
+    "child_cells",
+]
 
 _REQUIRED_PER_MISSING = 3
 """Number of required columns for each that may be missing when headers identify the resource."""

@@ -20,9 +20,16 @@ from xlbridge.resources.findings import Finding
 from xlbridge.resources.names import name_title, number_headers, registry_of
 from xlbridge.resources.remote import record_fields
 from xlbridge.settings import NumberStyle
-from xlbridge.validation.cells.text import display, quoted, repair_mojibake, strip_invisible
+from xlbridge.validation.cells.contents import display, quoted, repair_mojibake, strip_invisible
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+
+__all__ = [
+    "find_header_row",
+    "header_key",
+    "key_column",
+    "match_header",
+]
 
 _UNIT = re.compile(r"\s*\([^()]*\)\s*\**\s*$")
 _NUMBER_SIGN = re.compile(r"\bn(?:\.?[º°]\.?|o?\.)", re.IGNORECASE)

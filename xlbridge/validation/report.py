@@ -17,13 +17,8 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import Grade, group_by_reason, list_first
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Finding, Severity
-from xlbridge.validation.cells.text import display, format_decimal, quoted
-from xlbridge.validation.results import (
-    FixedCopy,
-    ValidatedSheet,
-    ValidationResult,
-    is_ok,
-)
+from xlbridge.validation.cells.contents import display, format_decimal, quoted
+from xlbridge.validation.results import FixedCopy, ValidatedSheet, ValidationResult, is_ok
 from xlbridge.validation.sheet_findings import (
     by_column_and_kind,
     count_corrected,
@@ -31,6 +26,14 @@ from xlbridge.validation.sheet_findings import (
     row_numbers,
 )
 from xlbridge.workbook import column_index
+
+__all__ = [
+    "Report",
+    "RuleKey",
+    "by_rule",
+    "message_of_all",
+    "without_cells",
+]
 
 RuleKey = tuple[str | None, str]
 """A column, None for the layout as a whole, and the code of a kind of finding."""

@@ -1,35 +1,23 @@
-"""Parsing of a large sheet in chunks of rows, two at a time, while its part is unpacked, scanned.
+"""Scans of an .xlsx sheet's raw XML for what the parser does not return.
 
-The parser returns rows only after it has read a whole sheet. So each chunk of rows is made a
-workbook with the styles of the whole, and parsed while the next one is unpacked and scanned.
-Shared texts are read once: in the chunks, cells hold a marked index instead.
-
-The quick scan finds in the raw XML what the parser does not return. Its patterns start with
-literals, and so run at the speed of memory. They understand the notation of programs that write
-large sheets; the exact scan (``exact_scan.py``) understands every notation, and sheets in other
-notations are left to ``parsing.py``.
+The quick scan is for large sheets. Its patterns start with literals, and so run at the speed of
+memory. They understand the notation of programs that write large sheets. The exact scan visits
+every element and understands every notation, but is slow; it refuses cells that readers disagree
+on.
 """
 
 import re
-from collections import deque
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from operator import lt
+from typing import NoReturn
+from xml.parsers import expat
 
-from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
-
-from xlbridge.errors import WorkbookRefused
-from xlbridge.workbook.address import CellPosition, column_index
+from xlbridge.i18n import Text
+from xlbridge.workbook.address import CellPosition, cell_address, column_index
 from xlbridge.workbook.read.archive import blocks_before
-from xlbridge.workbook.read.cells import (
-    SHARED_MARK,
-    RawSheet,
-    SharedTextMissing,
-    SheetLayout,
-    is_missing_result,
-)
-from xlbridge.workbook.read.messages import Budget, RowsRead, SheetEncoder
-from xlbridge.workbook.read.package import Package, pack
+from xlbridge.workbook.read.cells import TRUE, RawSheet, SheetLayout, is_missing_result
+from xlbridge.workbook.read.refusals import cell_ambiguous, document_type, unreadable
 
 END_OF_ROWS = b"</sheetData"
 STRUCK_RUN = b"<strike"
@@ -309,138 +297,259 @@ def replace_unknown_errors(block: bytes) -> bytes:
     return _ERROR_CELL.sub(known_error, block)
 
 
-_CHUNK_SIZE = 2 << 20
-"""Bytes of a chunk: large compared with its overhead, small enough for a short last chunk."""
+_CELL_REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
+_LOWEST_DATE_NUMBER = -1e9
+_ROW_NUMBER = re.compile(r"[0-9]{1,7}", re.ASCII)
 
-_THREADS = 2
-_ROW = b"<row"
-_END = b"</sheetData></worksheet>"
-_SHARED = b't="s"'
-_SHARED_INDEX = b' t="s"><v>'
-_MARK = SHARED_MARK.encode()
-_ESCAPED_MARK = re.compile(rb"&#(?:0*%d|[xX]0*(?i:%x));" % ((ord(SHARED_MARK),) * 2))
-_MARKED_INDEX = b"   ><v>" + _MARK
-"""As long as a reference, and so quickly replaced: the parser returns what is no number as text."""
-_SHARED_TEXT = re.compile(r"<si>(?:<t>(?!\s)([^<&\r_]*+)(?<!\s)</t>|(.*?))</si>", re.DOTALL)
-_TABLE = b"<sheetData"
-_NO_MERGED_CELLS = b"<mergeCells/>"
-"""Ends, before the rows, the parser's second pass, which searches a sheet for merged cells."""
-_START = (
-    b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row>'
+_VALID_VALUES: Mapping[str, re.Pattern[str]] = {
+    "s": re.compile(r"\d{1,9}", re.ASCII),
+    # Infinity and NaN are read as such; validation reports them.
+    "n": re.compile(
+        r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity|nan)",
+        re.ASCII | re.IGNORECASE,
+    ),
+    "b": re.compile(r"[01]|true|false"),
+}
+"""Valid values by the cell's type; those of other types may be any text."""
+
+_WITH_REFERENCES = frozenset({"str", "d", "e"})
+"""Types of cells in whose values the parser understands character references."""
+
+_CHARACTER_SIZE = 2
+"""Maximum bytes of a number's character, or of a line break."""
+
+_CELL = re.compile(rb"<((?:\w+:)?)c(?:\s[^>]*)?(?<!/)>.*?</\1c\s*>", re.DOTALL)
+_IS_TEXT = re.compile(rb"""^<[^>]*\st\s*=\s*["']str["']""")
+_PADDING = re.compile(
+    rb"(?<=>)\s+(?=[^<\s][^<]*</(?:\w+:)?v\s*>)|(?<=[^>\s])\s+(?=</(?:\w+:)?v\s*>)"
 )
 
-_UNUSUAL_MARKUP = ("<!", ":si", "<si", "</is", STRUCK_RUN.decode())
+_CONTENT_ORDER = ("f", "v", "is")
+_XML_SPACES = " \t\r\n"
+# XML forbids control characters, but programs write them and the parser reads them.
+_CONTROLS = bytes({*range(1, 32)} - set(b"\t\n\r"))
+_CONTROLS_AS_SPACES = bytes.maketrans(_CONTROLS, b" " * len(_CONTROLS))
+_CONTROL_REFERENCE = re.compile(
+    rb"&#(?:0*(?:[1-8]|1[124-9]|2\d|3[01])|x0*(?:[1-8bcef]|1[\da-f]));", re.IGNORECASE
+)
+
+_BAD_ADDRESS = Text(
+    pt="o endereço dela se repete, está fora de ordem ou não é o da linha em que está",
+    en="its address is repeated, out of order, or not that of its row",
+)
+_BAD_CONTENT = Text(
+    pt="ela tem mais de um valor, ou um valor fora do lugar",
+    en="it has more than one value, or a value out of place",
+)
+_BAD_VALUE = Text(
+    pt="o valor dela não está escrito como o seu tipo exige",
+    en="its value is not written as its type requires",
+)
 
 
-class UnusualSheet(Exception):
-    """Sheet in an uncommon notation, which has to be parsed as a whole."""
+@dataclass(slots=True)
+class SheetScan:
+    """Scan of a sheet by its XML events: raw facts, extent, and the state of the current cell.
 
-
-def parse_in_chunks(
-    package: Package, sheet: str, scan: QuickScan, budget: Budget, shared_texts: list[str]
-) -> Iterator[RowsRead]:
-    """Yield the rows of a sheet, while ``scan`` collects what they do not show.
-
-    ``shared_texts`` is filled by the first sheet that refers to one. Raises ``UnusualSheet`` at
-    any point, and ``WorkbookRefused`` if a limit is exceeded.
+    ``cells`` counts the cells, empty ones included. ``is_parsable``: every address is valid, and no
+    number is so negative that the parser panics if it has a date format. ``padded`` is the first
+    cell with white space around a value, which only the parser takes for a part of it.
     """
-    parser = _ChunkParser(package, sheet, shared_texts)
-    encoder = SheetEncoder(sheet, budget, shared_texts)
-    chunks: deque[Future[CalamineSheet]] = deque()
+
+    _parser: expat.XMLParserType
+    _scaling: Mapping[int, float]
+    _sheet: str
+    _struck: Mapping[int, bool]
+    _lacks_results: bool = False
+    raw: RawSheet = field(default_factory=RawSheet)
+    cells: int = 0
+    is_parsable: bool = True
+    padded: CellPosition | None = None
+    _in_table: bool | None = None
+    _row: int = 0
+    _column: int = -1
+    _cell: Mapping[str, str] | None = None
+    _runs: int = 0
+    _struck_runs: int = 0
+    _content: list[str] = field(default_factory=list)
+    _formula: list[str] = field(default_factory=list)
+    _area: str | None = None
+    _in_value: bool = False
+    _value: list[str] = field(default_factory=list)
+    _value_starts: list[int] = field(default_factory=list)
+    _has_reference: bool = False
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if self._in_value:
+            raise self._ambiguous(_BAD_CONTENT)
+        tag = name.rpartition(":")[2]
+        if tag in {"sheetFormatPr", "col", "mergeCell"}:
+            self.raw.layout.add_element(tag, attributes)
+        elif tag == "sheetData":
+            if self._in_table is not None:
+                raise unreadable()
+            self._in_table = True
+        elif self._in_table:
+            self._start_in_table(tag, attributes)
+
+    def _start_in_table(self, tag: str, attributes: Mapping[str, str]) -> None:
+        match tag:
+            case "row":
+                number = _ROW_NUMBER.fullmatch(attributes.get("r", ""))
+                self.is_parsable &= number is not None or "r" not in attributes
+                previous = self._row
+                self._row, self._column = int(number[0]) if number else previous + 1, -1
+                if self._row <= previous:
+                    raise self._ambiguous(_BAD_ADDRESS)
+                self.raw.layout.add_element("row", {**attributes, "r": str(self._row)})
+            case "c":
+                self._cell, self._content = attributes, []
+                self._runs = self._struck_runs = 0
+                self.cells += 1
+                previous = self._column
+                reference = _CELL_REFERENCE.fullmatch(attributes.get("r", ""))
+                self._column = column_index(reference[1].upper()) if reference else previous + 1
+                self.is_parsable &= reference is not None or "r" not in attributes
+                if self._column <= previous or (reference and int(reference[2]) != self._row):
+                    raise self._ambiguous(_BAD_ADDRESS)
+            case "f" | "v" | "is" if self._cell is not None:
+                # Each comes once: a formula, then a value or an inline text.
+                order = _CONTENT_ORDER.index(tag)
+                if any(_CONTENT_ORDER.index(previous) >= order for previous in self._content):
+                    raise self._ambiguous(_BAD_CONTENT)
+                self._content.append(tag)
+                if tag == "f":
+                    self._formula = []
+                    self._area = attributes.get("ref") if attributes.get("t") == "array" else None
+                    self._parser.CharacterDataHandler = self._formula.append
+                elif tag == "v":
+                    self._in_value, self._value, self._value_starts = True, [], []
+                    self._parser.CharacterDataHandler = self._add_text
+            case "r":
+                self._runs += 1
+            case "strike" if attributes.get("val", "1") in TRUE:
+                self._struck_runs += 1
+
+    def end(self, name: str) -> None:
+        match name.rpartition(":")[2]:
+            case "v" if self._in_value:
+                self._parser.CharacterDataHandler, self._in_value = None, False
+                # A character reference, such as &#51;, is a separate part.
+                ends = (*self._value_starts[1:], self._parser.CurrentByteIndex)
+                self._has_reference = any(
+                    len(text) == 1 and end - start > _CHARACTER_SIZE
+                    for text, start, end in zip(self._value, self._value_starts, ends, strict=False)
+                )
+            case "f" if self._cell is not None:
+                self._parser.CharacterDataHandler = None
+                formula = "".join(self._formula)
+                self.raw.layout.add_formula(self._row, self._column, formula)
+            case "c" if self._cell is not None:
+                self._end_cell((self._row, self._column), self._cell)
+                self._cell = None
+            case "sheetData":
+                self._in_table = False
+
+    def _add_text(self, text: str) -> None:
+        self._value_starts.append(self._parser.CurrentByteIndex)
+        self._value.append(text)
+
+    def refuse_within_value(self, *_event: str) -> None:
+        """Refuse markup within a value: the parser would read a part of the value as the whole."""
+        if self._in_value:
+            raise self._ambiguous(_BAD_VALUE)
+
+    def _ambiguous(self, reason: Text) -> Exception:
+        return cell_ambiguous(self._sheet, cell_address(self._row, max(self._column, 0)), reason)
+
+    def without_padding(self, content: bytes) -> bytes:
+        """Return the sheet's part without white space around the values of ``padded`` cells.
+
+        Raises ``WorkbookRefused`` if it has markup in which values could be confused.
+        """
+        if self.padded is None:
+            return content
+        if b"<!" in content:
+            raise cell_ambiguous(self._sheet, cell_address(*self.padded), _BAD_VALUE)
+        return _CELL.sub(
+            lambda cell: cell[0] if _IS_TEXT.search(cell[0]) else _PADDING.sub(b"", cell[0]),
+            content,
+        )
+
+    def _end_cell(self, position: CellPosition, cell: Mapping[str, str]) -> None:
+        kind = cell.get("t", "n")
+        value = "".join(self._value) if "v" in self._content else None
+        if ("is" if kind != "inlineStr" else "v") in self._content:
+            raise self._ambiguous(_BAD_CONTENT)
+        if value and kind not in _WITH_REFERENCES and self._has_reference:
+            raise self._ambiguous(_BAD_VALUE)
+        if value and kind != "str" and (bare := value.strip(_XML_SPACES)) != value:
+            value, self.padded = bare, self.padded or position
+        pattern = _VALID_VALUES.get(kind)
+        if value and pattern is not None and not pattern.fullmatch(value):
+            raise self._ambiguous(_BAD_VALUE)
+        if value or "is" in self._content or (kind == "str" and value is not None):
+            self.raw.extent.add(*position)
+        if kind == "n" and value is not None and value.startswith("-"):
+            self.is_parsable &= float(value) > _LOWEST_DATE_NUMBER
+        if kind == "e" and value:
+            self.raw.errors[position] = value
+        is_whole: bool | None = None
+        if self._runs and self._struck_runs:
+            is_whole = self._runs == self._struck_runs
+        elif self._struck and kind == "s" and value:
+            is_whole = self._struck.get(int(value))
+        if is_whole is not None:
+            if is_whole:
+                self.raw.struck_texts.add(position)
+            else:
+                self.raw.partly_struck_texts[position] = []
+        if "f" in self._content and is_missing_result(
+            kind, value, "".join(self._formula), self._lacks_results
+        ):
+            self.raw.add_missing_result(*position, self._area)
+        style = cell.get("s", "0")
+        if style.isdecimal() and int(style) in self._scaling:
+            self.raw.scaled[position] = self._scaling[int(style)]
+
+
+_NOTHING_STRUCK: Mapping[int, bool] = {}
+
+
+def scan_exactly(
+    pieces: Iterable[bytes],
+    scaling: Mapping[int, float],
+    sheet: str = "",
+    struck: Mapping[int, bool] = _NOTHING_STRUCK,
+    *,
+    lacks_results: bool = False,
+) -> SheetScan:
+    """Scan a sheet's part.
+
+    ``scaling`` are the factors of cell styles that display scaled numbers, ``sheet`` is the name
+    for messages, ``struck`` are the indexes of shared texts that are struck through, each with
+    whether it is so as a whole. With ``lacks_results`` zero is no result of a formula. Raises
+    ``WorkbookRefused`` for malformed XML, or a cell that readers take for different values.
+    """
+    parser = expat.ParserCreate()
+    scan = SheetScan(parser, scaling, sheet, struck, lacks_results)
+    parser.StartElementHandler = scan.start
+    parser.EndElementHandler = scan.end
+    parser.StartDoctypeDeclHandler = _refuse_document_type
+    parser.StartCdataSectionHandler = scan.refuse_within_value
+    parser.CommentHandler = scan.refuse_within_value
+    parser.ProcessingInstructionHandler = scan.refuse_within_value
     try:
-        with ThreadPoolExecutor(_THREADS) as threads:
-            for block in blocks_before(package.sheet_pieces(sheet, _CHUNK_SIZE), _ROW):
-                if not scan.scan_block(block):
-                    raise UnusualSheet
-                if (part := parser.next_part(block, scan)) is not None:
-                    chunks.append(threads.submit(parser.open(part).get_sheet_by_name, sheet))
-                if len(chunks) > _THREADS:
-                    yield from _encode(encoder, chunks.popleft().result())
-            if not parser.has_ended:
-                raise UnusualSheet
-            while chunks:
-                yield from _encode(encoder, chunks.popleft().result())
-    except (CalamineError, SharedTextMissing, UnicodeDecodeError) as error:
-        raise UnusualSheet from error
-    encoder.end()
+        for piece in blocks_before(pieces, b"<"):
+            allowed = piece.translate(_CONTROLS_AS_SPACES)
+            if b"&#" in allowed:
+                allowed = _CONTROL_REFERENCE.sub(b"&#32;", allowed)
+            parser.Parse(allowed, False)
+        parser.Parse(b"", True)
+    except (expat.ExpatError, ValueError) as error:
+        raise unreadable() from error
+    return scan
 
 
-def _encode(encoder: SheetEncoder, chunk: CalamineSheet) -> Iterator[RowsRead]:
-    if chunk.start is None or chunk.end is None:
-        return
-    (top, left), (bottom, right) = chunk.start, chunk.end
-    try:
-        encoder.reserve(bottom, left, right)
-    except WorkbookRefused as error:
-        # The exact scan knows which cells are too far from the others.
-        raise UnusualSheet from error
-    # Not in the threads: they would wait for the GIL, and the rows leave the processor's cache.
-    yield from encoder.encode(top, left, chunk.to_python())
-
-
-class _ChunkParser:
-    """Parser of chunks of one sheet; ``has_ended`` is set after its last row."""
-
-    def __init__(self, package: Package, sheet: str, shared_texts: list[str]) -> None:
-        self.has_ended = False
-        self._shared_texts = shared_texts
-        self._package = package
-        self._sheet = sheet
-        self._parts = package.parser_parts([package.styles])
-        self._head = b""
-
-    def next_part(self, block: bytes, scan: QuickScan) -> bytes | None:
-        """Return the block just scanned as the part of a separate sheet, None if it has no rows."""
-        rows, end, tail = block.partition(END_OF_ROWS) if scan.has_end else (block, b"", b"")
-        if not self._head:
-            self._head, row, _ = rows.partition(_ROW)
-            if not row or _TABLE not in self._head:
-                raise UnusualSheet
-            rows = rows[len(self._head) :]
-            self._head = self._head.replace(_TABLE, _NO_MERGED_CELLS + _TABLE)
-        if ROW_OR_CELL.search(block if self.has_ended else tail):
-            raise UnusualSheet
-        if self.has_ended:
-            return None
-        self.has_ended = bool(end)
-        # The parser knows only some errors; the scan has collected all of them.
-        rows = replace_unknown_errors(rows) if scan.raw.errors else rows
-        if self._package.texts is not None:
-            rows = self._mark_shared_texts(rows)
-        return b"".join((self._head, rows, _END))
-
-    def open(self, part: bytes) -> CalamineWorkbook:
-        """Return a workbook with a part; its sheet is parsed when it is opened, without the GIL."""
-        name = self._package.parser_name(self._sheet)
-        if name is None:
-            raise UnusualSheet
-        return CalamineWorkbook.from_filelike(pack({**self._parts, name: part}))
-
-    def _mark_shared_texts(self, rows: bytes) -> bytes:
-        """Return rows with marked indexes instead of references to shared texts."""
-        # Searching for a rare single byte first is many times faster.
-        if (_MARK[:1] in rows and _MARK in rows) or (b"&" in rows and _ESCAPED_MARK.search(rows)):
-            raise UnusualSheet
-        if _SHARED not in rows:
-            return rows
-        if not self._shared_texts:
-            self._shared_texts.extend(self._read_shared_texts())
-        # The parser fails at references in other notations, as it has no shared texts.
-        return rows.replace(_SHARED_INDEX, _MARKED_INDEX)
-
-    def _read_shared_texts(self) -> list[str]:
-        """Return the shared texts; the parser reads rich ones, as the cells of a row."""
-        content = self._package.shared_texts().decode()
-        before, *found, after = _SHARED_TEXT.split(content)
-        rich = [text for text in found[1::3] if text is not None]
-        others = "".join((before, *rich, after))
-        if "".join(found[2::3]).strip() or any(mark in others for mark in _UNUSUAL_MARKUP):
-            raise UnusualSheet
-        # The parser drops empty cells at both ends of a row.
-        cells = map('<c t="inlineStr"><is>{}</is></c>'.format, ("<t>.</t>", *rich, "<t>.</t>"))
-        row = b"".join((_START, "".join(cells).encode(), b"</row>", _END))
-        ((_, *parsed, _),) = self.open(row).get_sheet_by_name(self._sheet).to_python()
-        if len(parsed) != len(rich):
-            raise UnusualSheet
-        texts = iter(map(str, parsed))
-        return [next(texts) if plain is None else plain for plain in found[::3]]
+def _refuse_document_type(*_declaration: object) -> NoReturn:
+    raise document_type()

@@ -34,8 +34,8 @@ from xlbridge.resources.findings import (
     Severity,
     mark_invisible,
 )
-from xlbridge.validation.cells.text import quoted
-from xlbridge.validation.reports.model import (
+from xlbridge.validation.cells.contents import quoted
+from xlbridge.validation.report import (
     Report,
     by_rule,
     fixes_text,
@@ -53,6 +53,10 @@ from xlbridge.validation.results import (
     ValidatedSheet,
     ValidationResult,
 )
+
+__all__ = [
+    "report_forms",
+]
 
 _CHUNK = 4096
 _MAX_CACHED = 4096
@@ -411,7 +415,7 @@ def report_page(report: Report) -> str:
         verdict = _VERDICTS[end.grade].format(**found) if report.sheets else _NOT_CHECKED
         end = replace(end, facts=(), verdict=verdict)
     return render_page(
-        "xlbridge.validation.reports",
+        "xlbridge.validation",
         scripted=True,
         title=_TITLE,
         about=about,

@@ -1,5 +1,0 @@
-"""Forms of the validation report: text, JSON, HTML, annotated workbook."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
