@@ -20,8 +20,7 @@ from environment import ROOT, Xlbridge, clean_environment, credentials
 
 from xlbridge.errors import ConfigError, RemoteRejected, TransportError, UsageError
 from xlbridge.parallel import Executor, cluster as cluster_module, executor_for
-from xlbridge.parallel.cluster import Message, run_on_worker
-from xlbridge.parallel.executors import LostItem
+from xlbridge.parallel.executors import LostItem, Message, run_on_worker
 from xlbridge.parallel.messages import WorkerDefect, outcome_of, unpack
 from xlbridge.sandbox import RunningSandbox
 
