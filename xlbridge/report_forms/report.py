@@ -89,15 +89,6 @@ class Bar:
     alarming: bool = False
 
 
-def first_bars(bars: list[Bar]) -> list[Bar]:
-    """Return as many of the bars as a picture has that fits on a printed page: fewer if their
-    labels are above them."""
-    most = _BARS_OF_PAGE
-    if any(len(bar.label) > _MOST_BESIDE for bar in bars[:most]):
-        most //= 2
-    return bars[:most]
-
-
 _CHART_ROWS, _AROUND_BARS, _AXIS_PARTS = 6, 3, 5
 _LONG_LABEL, _ROWS_OF_LONG_LABEL = 40, 2
 _SURE_THOUSANDS = 10_000
@@ -189,18 +180,9 @@ class Table:
             return None
         headings = [str(self.headings[column].title) for column in self.bars]
         bars = [
-            Bar(
-                value_text(line.values[0]),
-                [max(_amount(value), 0.0) for value in values],
-                value_text(line.values[self.bars[0]])
-                if len(values) == 1
-                else self._parts_text(values),
-                alarming=line.tone is Tone.OPEN and len(values) == 1,
-            )
-            for line in lines
-            for values in [[line.values[column] for column in self.bars]]
+            replace(bar, values=[max(value, 0.0) for value in bar.values])
+            for bar in self._first_bars(lines)
         ]
-        bars = first_bars(bars)
         left = len(lines) - len(bars) + self.omitted
         return draw_bars(
             str(self.title or self.sheet),
@@ -218,16 +200,7 @@ class Table:
             return None
         most = min(self.body, self.body if self.drawn is None else self.drawn)
         title = f"{self.headings[0].title} · {self.measure}"
-        bars = [
-            Bar(
-                value_text(line.values[0]),
-                [_amount(line.values[column]) for column in self.bars],
-                "",
-                alarming=line.tone is Tone.OPEN and len(self.bars) == 1,
-            )
-            for line in self.lines[:most]
-        ]
-        bars = first_bars(bars)
+        bars = self._first_bars(self.lines[:most])
         if left := most - len(bars):
             title += f" ({more_text(left)})"
         series = [str(self.headings[column].title) for column in self.bars]
@@ -246,8 +219,29 @@ class Table:
         # Titles of amounts say their unit: titles.in_reais.
         return what if is_money else _NUMBER.format(what=what.changed(str.lower))
 
-    def _parts_text(self, values: Sequence[Value]) -> str:
-        """Return the text beside a bar of several parts: the first one and the sum, or that."""
+    def _first_bars(self, lines: Sequence[Line]) -> list[Bar]:
+        """Return the bars of as many lines as a picture has that fits on a printed page: fewer if
+        their labels are above them."""
+        bars = [
+            Bar(
+                value_text(line.values[0]),
+                [_amount(value) for value in values],
+                self._bar_text(values),
+                alarming=line.tone is Tone.OPEN and len(values) == 1,
+            )
+            for line in lines
+            for values in [[line.values[column] for column in self.bars]]
+        ]
+        most = _BARS_OF_PAGE
+        if any(len(bar.label) > _MOST_BESIDE for bar in bars[:most]):
+            most //= 2
+        return bars[:most]
+
+    def _bar_text(self, values: Sequence[Value]) -> str:
+        """Return the text beside a bar: its value, or of several parts the first and the sum, or
+        the sum."""
+        if len(values) == 1:
+            return value_text(values[0])
         numbers = [value for value in values if isinstance(value, int | Decimal)]
         whole = value_text(sum(numbers, type(numbers[0])(0)) if numbers else None)
         return f"{value_text(values[0])} / {whole}" if self.shares else whole
