@@ -336,6 +336,7 @@ def connect_cluster(address: str) -> Iterator["ClusterExecutor"]:
     ``TransportError`` if there is no scheduler, or no worker.
     """
     import dask
+    import distributed  # noqa: F401 - adds its settings to Dask's, which are changed below
 
     # Failures are reported as exceptions.
     logger = logging.getLogger("distributed")
