@@ -30,7 +30,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from sheets_table import sheets
 
-from xlbridge.batch.plan import plan_format
+from xlbridge.batch.plan_steps import plan_format
 from xlbridge.cli.help import translate_click
 from xlbridge.cli.main import root
 from xlbridge.errors import UsageError

@@ -5,7 +5,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from random import Random
 from typing import Any
 
-from xlbridge.sandbox.demo.company import (
+from xlbridge.sandbox.demo_company import (
     cnpj_number,
     company_name,
     cpf_number,

@@ -25,7 +25,7 @@ from good_records import (
 )
 
 from xlbridge.resources.checks import is_boleto
-from xlbridge.sandbox.demo.company import (
+from xlbridge.sandbox.demo_company import (
     cnpj_number,
     company_name,
     cpf_number,

@@ -42,9 +42,6 @@ from xlbridge.validation.report_formats import report_forms
 from xlbridge.wire import WireModel
 from xlbridge.workbook.write import write_template
 
-_NOT_FIRST = ("xlbridge.__main__", "xlbridge.parallel.cluster")
-"""Not imported beforehand: the program itself, and a module that starts threads."""
-
 _LATE = (
     "anyio._backends._asyncio",
     "certifi",
@@ -82,7 +79,7 @@ def carry_out(order: dict[str, Any], open_input: int, kept_open: int) -> None:
 def main() -> None:
     """Run orders until stdin ends."""
     for module in pkgutil.walk_packages(xlbridge.__path__, "xlbridge."):
-        if module.name not in _NOT_FIRST:
+        if module.name != "xlbridge.__main__":  # the program itself
             importlib.import_module(module.name)
     warm_up()
     gc.freeze()

@@ -15,6 +15,7 @@ from xlbridge.profiles import (
     PasswordSource,
     Profile,
     ProfileSource,
+    check_profile,
     choose_profile,
     find_password,
     read_profile_file,
@@ -112,8 +113,6 @@ def new_profile(settings: Settings, wanted: Profile) -> Profile:
         profile = dataclasses.replace(
             profile, settle_seconds=old.settle_seconds, ca_bundle=bundle or old.ca_bundle
         )
-    from xlbridge.profiles import check_profile  # Imported here: only edits of the file need it.
-
     check_profile(settings, profile)
     return profile
 

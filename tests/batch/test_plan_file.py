@@ -1,7 +1,4 @@
-"""Plan files: reading, and mistakes with their lines.
-
-Inside: batch.
-"""
+"""Plan files: reading, and mistakes with their lines."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -12,9 +9,8 @@ from unicodedata import normalize
 import pytest
 from batch_parts import WritePlan
 
-from xlbridge.batch.plan import read_plan
-from xlbridge.batch.plan.reader import fill_in, resolve_months
-from xlbridge.batch.plan.steps import BatchPlan, ExportStep, WorkbookStep, workbooks_of
+from xlbridge.batch.plan_reader import fill_in, read_plan, resolve_months
+from xlbridge.batch.plan_steps import BatchPlan, ExportStep, WorkbookStep, workbooks_of
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter
 from xlbridge.resources import Catalogue

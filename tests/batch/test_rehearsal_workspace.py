@@ -1,7 +1,4 @@
-"""Private workspace of a rehearsal: copies, a database, stand-ins for unknown codes.
-
-Inside: batch.
-"""
+"""Private workspace of a rehearsal: copies, a database, stand-ins for unknown codes."""
 
 import shutil
 from contextlib import closing
@@ -16,8 +13,8 @@ from rehearsal_parts import Month, make_database
 from sheets import GOOD
 from sqlalchemy import select
 
-from xlbridge.batch.plan import read_plan
-from xlbridge.batch.plan.steps import BatchPlan
+from xlbridge.batch.plan_reader import read_plan
+from xlbridge.batch.plan_steps import BatchPlan
 from xlbridge.batch.rehearsal import copy_month, prepare_workspace
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.resources import Catalogue

@@ -19,9 +19,8 @@ from dask_cluster import RunningCluster, cluster
 from environment import ROOT, Xlbridge, clean_environment, credentials
 
 from xlbridge.errors import ConfigError, RemoteRejected, TransportError, UsageError
-from xlbridge.parallel import Executor, cluster as cluster_module, executor_for
-from xlbridge.parallel.cluster import Message, run_on_worker
-from xlbridge.parallel.executors import LostItem
+from xlbridge.parallel import Executor, executor_for, executors
+from xlbridge.parallel.executors import LostItem, Message, run_on_worker
 from xlbridge.parallel.messages import WorkerDefect, outcome_of, unpack
 from xlbridge.sandbox import RunningSandbox
 
@@ -177,7 +176,7 @@ def test_other_versions_on_a_worker_are_refused() -> None:
 
 
 def test_unusable_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(executors, "_CONNECT_SECONDS", 0.2)
     with (
         pytest.raises(TransportError, match="does not answer"),
         executor_for([], None, "tcp://127.0.0.1:9"),

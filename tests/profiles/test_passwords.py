@@ -22,7 +22,7 @@ from xlbridge.profiles import (
     find_password,
     store_password,
 )
-from xlbridge.profiles.passwords import others_let_in
+from xlbridge.profiles.login import others_let_in
 from xlbridge.settings import Settings
 
 DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com")

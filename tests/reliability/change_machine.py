@@ -37,7 +37,7 @@ from trials import quick_client, trial_of
 
 from xlbridge.batch import Batch, BatchRunOptions, open_ledger
 from xlbridge.batch.batch import Environments
-from xlbridge.batch.plan import read_plan
+from xlbridge.batch.plan_reader import read_plan
 from xlbridge.batch.run import BatchRun
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError

@@ -15,7 +15,7 @@ from sandboxes import create_database
 from sqlalchemy import Connection, Table, delete, select
 
 from xlbridge.sandbox import SeedKind, seed_database
-from xlbridge.sandbox.demo.company import TODAY
+from xlbridge.sandbox.demo_company import TODAY
 from xlbridge.sandbox.storage import Storage
 
 branches = TABLES["branches"]

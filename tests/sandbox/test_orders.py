@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from servers import Start, log_in
 
-from xlbridge.sandbox.amounts import proportional_parts
+from xlbridge.sandbox.problems import proportional_parts
 
 ORDERS = "/v2/faturamento/pedido"
 CENT = Decimal("0.01")

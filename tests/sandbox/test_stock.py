@@ -38,7 +38,7 @@ from xlbridge.sandbox.areas.movements import (
     register_entry,
     register_output,
 )
-from xlbridge.sandbox.demo.company import make_products
+from xlbridge.sandbox.demo_company import make_products
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import Storage
 from xlbridge.wire.stock import (

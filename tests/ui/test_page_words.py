@@ -34,7 +34,7 @@ NOT_SHOWN = {
     "export/layout.py": "options that the page does not offer; it tries import sheets first",
     "export/refresh.py": "refreshing a workbook is a command",
     "library": "Python",
-    "parallel/cluster.py": "the page uses no cluster",
+    "parallel/executors.py": "the page uses no cluster",
     "resources/links.py": "an option that the page does not offer",
     "sandbox": "the command sandbox",
     "upload/processing/process_kinds.py": "the page reads no sheet of numbers",

@@ -28,8 +28,8 @@ from upload_parts import (
     write_job,
 )
 
-from xlbridge.batch.proof.builder import contradictions, sent_file
-from xlbridge.batch.proof.model import StepFile
+from xlbridge.batch.proof_builder import contradictions, sent_file
+from xlbridge.batch.proof_model import StepFile
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import override_language

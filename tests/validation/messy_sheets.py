@@ -12,7 +12,7 @@ from typing import Any
 
 import xlsxwriter
 
-from xlbridge.sandbox.demo.company import cnpj_number, cpf_number
+from xlbridge.sandbox.demo_company import cnpj_number, cpf_number
 
 Row = dict[str, Any]
 ROWS = 500

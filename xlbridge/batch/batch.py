@@ -19,7 +19,7 @@ from xlbridge.batch.ledger import (
     Ledger,
     StepKey,
 )
-from xlbridge.batch.plan.steps import (
+from xlbridge.batch.plan_steps import (
     AnyStep,
     BatchPlan,
     CompareStep,

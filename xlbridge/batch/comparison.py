@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge import titles
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import ExportRecord
-from xlbridge.batch.plan.steps import ComparedListing, CompareStep, file_digest, relative_name
+from xlbridge.batch.plan_steps import ComparedListing, CompareStep, file_digest, relative_name
 from xlbridge.client import Client
 from xlbridge.export import (
     LISTINGS,

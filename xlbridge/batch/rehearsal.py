@@ -22,7 +22,7 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.batch.batch import Batch, UnitStatus
-from xlbridge.batch.plan.steps import (
+from xlbridge.batch.plan_steps import (
     BatchPlan,
     CompareStep,
     ExportStep,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.batch.plan.steps import BatchPlan, relative_name
-from xlbridge.batch.proof.builder import NOT_WRITTEN, contradictions
-from xlbridge.batch.proof.content import OPEN_REASONS
-from xlbridge.batch.proof.model import (
+from xlbridge.batch.plan_steps import BatchPlan, relative_name
+from xlbridge.batch.proof_builder import NOT_WRITTEN, contradictions
+from xlbridge.batch.proof_content import OPEN_REASONS
+from xlbridge.batch.proof_model import (
     OpenReason,
     RowLocation,
     open_items,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
-from xlbridge.batch.plan.steps import (
+from xlbridge.batch.plan_steps import (
     BatchPlan,
     CompareStep,
     ExportStep,

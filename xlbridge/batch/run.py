@@ -18,7 +18,7 @@ from xlbridge.batch.batch import (
     UnitStatus,
 )
 from xlbridge.batch.ledger import ExportRecord, FailureRecord
-from xlbridge.batch.plan.steps import (
+from xlbridge.batch.plan_steps import (
     AnyStep,
     CompareStep,
     ExportStep,
@@ -360,7 +360,7 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     ``BatchRun.run`` raises.
     """
     # Plans start faster without the modules that write proofs.
-    from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder
+    from xlbridge.batch.proof_builder import are_proofs_missing, require_proof_folder
 
     require_proof_folder(batch)
     message = _ALREADY_RUNNING.format(id=batch.id)
@@ -413,7 +413,7 @@ def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
 
 
 def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -> None:
-    from xlbridge.batch.proof.builder import write_proofs
+    from xlbridge.batch.proof_builder import write_proofs
 
     try:
         with progress(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from xlbridge.batch.batch import Batch, Environments
 from xlbridge.batch.ledger import open_ledger
-from xlbridge.batch.plan.reader import local_date, read_plan
-from xlbridge.batch.plan.steps import WorkbookStep
+from xlbridge.batch.plan_reader import local_date, read_plan
+from xlbridge.batch.plan_steps import WorkbookStep
 from xlbridge.batch.status import StepOverview, overview, proof_paths, proven_profiles
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import as_arguments
@@ -24,7 +24,7 @@ from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import Consent, RowAction, action_counts
 
 if TYPE_CHECKING:
-    from xlbridge.batch.proof.model import WrittenProof
+    from xlbridge.batch.proof_model import WrittenProof
     from xlbridge.upload.results import ControlTotals
 
 

@@ -19,7 +19,7 @@ from xlbridge.batch.batch import (
     workbook_overview,
 )
 from xlbridge.batch.ledger import JobRecord
-from xlbridge.batch.plan.steps import (
+from xlbridge.batch.plan_steps import (
     ProcessStep,
     SendOptions,
     WorkbookFile,

@@ -21,7 +21,7 @@ from xlbridge.batch.batch import (
     workbook_overview,
 )
 from xlbridge.batch.ledger import FailureRecord
-from xlbridge.batch.plan.steps import (
+from xlbridge.batch.plan_steps import (
     AnyStep,
     CompareStep,
     ExportStep,

@@ -16,7 +16,7 @@ import pandas as pd
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import BatchError, CheckRecord
-from xlbridge.batch.plan.steps import WorkbookFile, WorkbookStep, relative_name
+from xlbridge.batch.plan_steps import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.client.registries import Registries
 from xlbridge.errors import ApiError, WorkbookRefused

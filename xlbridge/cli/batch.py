@@ -22,7 +22,8 @@ from xlbridge.batch import (
     open_known_batch,
     open_ledger,
 )
-from xlbridge.batch.plan import local_date, plan_format, read_plan, with_month
+from xlbridge.batch.plan_reader import local_date, read_plan, with_month
+from xlbridge.batch.plan_steps import plan_format
 from xlbridge.cli.help import COMMANDS, complete_batches
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (

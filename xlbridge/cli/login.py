@@ -37,7 +37,9 @@ from xlbridge.profiles import (
     delete_password,
     find_password,
     read_profile_file,
+    remove_profile,
     save_profile,
+    set_default,
     store_password,
 )
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
@@ -285,13 +287,8 @@ _ENVIRONMENT_FIELDS: Mapping[str, Text] = {
 def profiles_command(default: str | None, remove: str | None, form: str) -> None:
     settings = read_settings()
     if default is not None:
-        # Slow to import, as it edits the file.
-        from xlbridge.profiles import set_default
-
         set_default(settings, default)
     if remove is not None:
-        from xlbridge.profiles import remove_profile
-
         delete_password(settings.home, remove_profile(settings, remove))
         print_message(Text(pt="Retirado: {name}.", en="Removed: {name}.").format(name=remove))
     settings = command_settings()

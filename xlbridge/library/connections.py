@@ -24,7 +24,7 @@ from xlbridge.batch import (
     plan_batch,
     run_batch,
 )
-from xlbridge.batch.plan import with_month
+from xlbridge.batch.plan_reader import with_month
 from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
 from xlbridge.errors import UsageError, XlbridgeError

@@ -22,7 +22,7 @@ from xlbridge import resources, validation
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.extras import require_extra
 from xlbridge.i18n import Language, Text, active_language, override_language
-from xlbridge.parallel.executors import Executor, LocalExecutor, LostItem
+from xlbridge.parallel.executors import Executor, LocalExecutor, LostItem, connect_cluster
 from xlbridge.processes import available_cpus
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ColumnProgress, ValidationRequest
@@ -62,9 +62,6 @@ def executor_for(
                 )
             )
         require_extra("dask")
-        # Imported late: Dask is slow to import.
-        from xlbridge.parallel.cluster import connect_cluster
-
         with connect_cluster(scheduler) as cluster:
             yield cluster
         return

@@ -1,13 +1,11 @@
-from .edit import (
+from .login import (
+    PasswordSource as PasswordSource,
     check_profile as check_profile,
+    delete_password as delete_password,
+    find_password as find_password,
     remove_profile as remove_profile,
     save_profile as save_profile,
     set_default as set_default,
-)
-from .passwords import (
-    PasswordSource as PasswordSource,
-    delete_password as delete_password,
-    find_password as find_password,
     store_password as store_password,
 )
 from .profile import (

@@ -30,17 +30,18 @@ from xlbridge.sandbox import imports, messages, users
 from xlbridge.sandbox.areas import inventories, invoices, orders, purchasing, records, stock, titles
 from xlbridge.sandbox.areas.purchasing import purchase_order_files
 from xlbridge.sandbox.areas.titles import payable_files
+from xlbridge.sandbox.embedded import Fault, FaultKind, FaultPlan
 from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.messages import (
     bounded_request,
+    docs_page,
     nonblank_parameters,
+    openapi_content,
     parse_body,
     parse_path,
     parse_query,
     read_uploaded_workbook,
 )
-from xlbridge.sandbox.openapi import docs_page, openapi_content
-from xlbridge.sandbox.options import Fault, FaultKind, FaultPlan
 from xlbridge.sandbox.problems import InvalidParameterError, RequestError
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
 from xlbridge.wire import OPERATIONS, Operation

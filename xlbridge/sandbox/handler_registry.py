@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, exists, select
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.columns import Model, construct
-from xlbridge.sandbox.options import Behaviour
+from xlbridge.sandbox.embedded import Behaviour
 from xlbridge.sandbox.problems import Problem, not_found
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import WorkbookLimits

@@ -1,15 +1,26 @@
-"""Imports of uploaded workbooks, directly or through the queue, which a thread processes.
+"""Imports of uploaded workbooks, directly or through the queue, which a thread processes: reading
+their lines, importing them as records, logs.
 
-Source: the spec, Import, States (import log), and Authentication and utilities.
+Records of resources without a wire model are stored as JSON. Source: the spec, Import, States
+(import log), and Authentication and utilities.
 """
 
+import hashlib
 import logging
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from decimal import Decimal
+from io import BytesIO
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
+from pydantic import ValidationError
 from sqlalchemy import (
+    JSON,
     Boolean,
     Column,
     ColumnElement,
@@ -25,28 +36,251 @@ from sqlalchemy import (
     exists,
     func,
     insert,
-    or_,
     select,
     update,
 )
 
-from xlbridge.resources import Resource
-from xlbridge.sandbox.areas.registries import users
+from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.sandbox.areas.invoices import ServiceInvoiceRegistration
+from xlbridge.sandbox.areas.records import ClientRegistration
+from xlbridge.sandbox.areas.registries import RecordRegistration, users
+from xlbridge.sandbox.areas.stock import AddressingRegistration
+from xlbridge.sandbox.areas.titles import PayableRegistration, ReceivableRegistration
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
-from xlbridge.sandbox.import_lines import (
-    UploadedLine,
-    import_lines,
-    line_input,
-    read_cached,
-    require_no_failed_lines,
-    sent_line,
+from xlbridge.sandbox.problems import (
+    Problem,
+    RequestError,
+    first_or_404,
+    invalid,
+    limit_problem,
+    not_found,
+    validation_problems,
 )
-from xlbridge.sandbox.problems import RequestError, first_or_404, invalid, not_found
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
+from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel, imports
-from xlbridge.wire.model import AddressingPlace
-from xlbridge.wire.quirks import Quirks
+from xlbridge.wire.financial import PayableInput, ReceivableInput
+from xlbridge.wire.model import UPLOAD_FIELD, AddressingPlace
+from xlbridge.wire.quirks import FIRST_LINE, Quirks
+from xlbridge.wire.registry import ClientInput
+from xlbridge.wire.sales import ServiceInvoiceInput
+from xlbridge.wire.stock import AddressingInput
+from xlbridge.workbook.read import require_xlsx
+
+
+@dataclass(slots=True)
+class UploadedLine:
+    """One line: Excel row number, filled cells by column, problems."""
+
+    row: int
+    record: dict[str, Any]
+    problems: list[Problem] = field(default_factory=list)
+
+
+_CENTS = Decimal("0.01")
+_WHOLE_COLUMN_FINDINGS = frozenset({"code-shape", "code-decimals"})
+"""Findings that depend on the other codes of the column; a file may have only part of them."""
+
+
+def read_upload(
+    content: bytes, resource: Resource, catalogue: Catalogue, limits: WorkbookLimits
+) -> list[UploadedLine]:
+    """Read an uploaded workbook; its lines have the problems found by the resource's schema.
+
+    Raises ``RequestError`` (400) if it is not a readable .xlsx, its sheet is ambiguous, or its
+    layout is wrong.
+    """
+    # Loads pandas and pandera, which takes most of a second, only when needed.
+    from xlbridge.validation import validate_workbook
+
+    with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+        path = Path(folder) / "upload.xlsx"
+        path.write_bytes(content)
+        try:
+            validated = validate_workbook(path, catalogue, resource=resource.name, limits=limits)
+            require_xlsx(path)
+        except (WorkbookRefused, UsageError) as error:
+            raise invalid((UPLOAD_FIELD, error.message.pt)) from error
+    by_row: dict[int, UploadedLine] = {}
+    if validated.header_row is not None:
+        converted = [
+            [
+                None if missing else (column.name, _CONVERTERS.get(column.kind, str)(value))
+                for value, missing in zip(values.array, values.isna(), strict=True)
+            ]
+            for column in resource.columns
+            for values in [validated.frame[column.name]]
+        ]
+        by_row = {
+            row: UploadedLine(row, dict(filter(None, cells)))
+            for row, *cells in zip(validated.rows, *converted, strict=True)
+        }
+    layout: list[Problem] = []
+    for finding in validated.error_findings():
+        if finding.kind.code not in _WHOLE_COLUMN_FINDINGS:
+            line = None if finding.row is None else by_row.get(finding.row)
+            # A message may quote its cell, and only SQLite stores NUL.
+            message = finding.message.pt.replace("\0", "\N{REPLACEMENT CHARACTER}")
+            (layout if line is None else line.problems).append((finding.column or "", message))
+    if layout:
+        raise invalid(*layout)
+    return [*by_row.values()]
+
+
+_CONVERTERS: Mapping[Kind, Callable[[Any], Any]] = {
+    Kind.INTEGER: int,
+    Kind.MONEY: lambda value: Decimal(str(value)).quantize(_CENTS),
+    Kind.NUMBER: lambda value: Decimal(str(value)),
+    Kind.DATE: lambda value: value.to_pydatetime(),
+    Kind.BOOLEAN: bool,
+}
+"""Converters from values of a frame to plain ones, by kind; other kinds become text."""
+
+
+_MAX_CACHED_LINES = 50_000
+"""Maximum lines of a sheet in the cache: some 50 MB."""
+
+
+def read_cached(content: bytes, resource: Resource, sandbox: Sandbox) -> list[UploadedLine]:
+    """Read an uploaded workbook through the cache: most are previewed, queued and processed.
+
+    Raises like ``read_upload``.
+    """
+    key = hashlib.sha256(b"\0".join((resource.name.encode(), content))).digest()
+    # Read once: another thread may replace it.
+    entry = sandbox.last_upload
+    if entry is not None and entry[0] == key:
+        lines: list[UploadedLine] = entry[1]
+    else:
+        spelled = sandbox.behaviour.quirks.spellings
+        taken = _with_taken_headers(content, spelled, sandbox.limits) if spelled else content
+        lines = read_upload(taken, resource, sandbox.catalogue, sandbox.limits)
+    sandbox.last_upload = (key, lines) if len(lines) <= _MAX_CACHED_LINES else None
+    # Copies: callers add problems that may not apply the next time.
+    return [replace(line, problems=[*line.problems]) for line in lines]
+
+
+def _with_taken_headers(
+    content: bytes, spelled: Mapping[str, str], limits: WorkbookLimits
+) -> bytes:
+    """Return a workbook in which headers with a spelling in ``spelled`` have a known name in that
+    one only; one that reading refuses is returned unchanged."""
+    from xlbridge.workbook.edit import with_headers  # Few sandboxes need it.
+
+    names = {spelling: name for name, spelling in spelled.items()}
+    folded = {name.casefold() for name in spelled}
+
+    def taken(header: str) -> str:
+        is_ignored = header not in names and header.casefold() in folded
+        return f"{header} (ignored)" if is_ignored else names.get(header, header)
+
+    try:
+        with ZipFile(BytesIO(content)) as book:
+            size = sum(entry.file_size for entry in book.infolist())
+        return content if size > limits.total_size else with_headers(content, taken)
+    except (BadZipFile, UnicodeDecodeError):
+        return content
+
+
+def sent_line(row: int, quirks: Quirks) -> int:
+    """Return the number that the system gives to a row of Excel."""
+    return row - FIRST_LINE + quirks.first_line
+
+
+def require_no_failed_lines(lines: Iterable[UploadedLine], quirks: Quirks) -> None:
+    """Raise ``RequestError`` (400) with the problems of all lines, if there are any."""
+    problems = [
+        (key, f"Linha {sent_line(line.row, quirks)}: {message}")
+        for line in lines
+        for key, message in line.problems
+    ]
+    if problems:
+        raise invalid(*problems)
+
+
+def import_lines(
+    lines: Iterable[UploadedLine], resource: Resource, connection: Connection, now: datetime
+) -> None:
+    """Write the valid lines; add their problems to the others."""
+    model = resource.row_model
+    registration: RecordRegistration[Any] = (
+        OwnRecordRegistration(connection, now, resource.name)
+        if model is None
+        else IMPORTED_RESOURCES[model](connection, now)
+    )
+    for line in lines:
+        if line.problems:
+            continue
+        try:
+            data = line_input(line, resource)
+        except ValidationError as error:
+            line.problems.extend(validation_problems(error))
+            continue
+        if isinstance(data, WireModel):
+            line.problems += (
+                (name, problem)
+                for name, value in data
+                if value is not None and (problem := limit_problem(name, value)) is not None
+            )
+        # Not every database can look up a number beyond the limits.
+        if not line.problems:
+            line.problems.extend(registration.problems(data))
+        if not line.problems:
+            registration.accept(data)
+    registration.write()
+
+
+def line_input(line: UploadedLine, resource: Resource) -> Any:
+    """Return a line as input of its resource's registration. Raises ``ValidationError``."""
+    model = resource.row_model
+    if model is None:
+        return {
+            name: value.isoformat()
+            if isinstance(value, datetime)
+            else value
+            if isinstance(value, (str, int, bool))
+            else float(value)
+            for name, value in line.record.items()
+        }
+    return model.model_validate(line.record)
+
+
+own_records = Table(
+    "own_records",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("resource", Text, nullable=False),
+    Column("record", JSON, nullable=False),
+)
+
+
+class OwnRecordRegistration(RecordRegistration[dict[str, Any]]):
+    """Registration of records that only their resource's schema validates."""
+
+    def __init__(self, connection: Connection, now: datetime, resource: str) -> None:
+        super().__init__(connection, now)
+        self._resource = resource
+
+    def problems(self, data: dict[str, Any]) -> list[Problem]:
+        """Return no problems: there are no rules beyond the schema."""
+        return []
+
+    def accept(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Accept a record."""
+        self._rows[own_records].append({"resource": self._resource, "record": data})
+        return data
+
+
+IMPORTED_RESOURCES: Mapping[type[WireModel], type[RecordRegistration[Any]]] = {
+    ClientInput: ClientRegistration,
+    ReceivableInput: ReceivableRegistration,
+    PayableInput: PayableRegistration,
+    ServiceInvoiceInput: ServiceInvoiceRegistration,
+    AddressingInput: AddressingRegistration,
+}
+"""Registration that validates and writes the rows of a resource, by the resource's model."""
 
 import_logs = Table(
     "import_logs",
@@ -84,18 +318,12 @@ outbox = Table(
 )
 
 _LOG_COLUMNS = [column for column in import_logs.c if column.name != "content"]
-
-
-def release(connection: Connection, log_id: int) -> bool:
-    """Release a waiting file to the worker. Return False if it already was."""
-    statement = update(import_logs).where(import_logs.c.id == log_id, ~import_logs.c.released)
-    return connection.execute(statement.values(released=True)).rowcount == 1
+_UNFINISHED = import_logs.c.released & (import_logs.c.state != imports.ImportState.FINISHED)
 
 
 def read_log(connection: Connection, log_id: int, quirks: Quirks) -> imports.ImportLog:
     """Return a file's log in the system's words. Raises ``RequestError`` (404) if it is missing."""
-    by_id = import_logs.c.id == log_id
-    found = connection.execute(select(*_LOG_COLUMNS).where(by_id)).all()
+    found = connection.execute(select(*_LOG_COLUMNS).where(import_logs.c.id == log_id)).all()
     log = first_or_404(found, "id", "Log de importação não encontrado.")
     words = quirks.log_words.items()
     state = imports.ImportState(log.state)
@@ -133,11 +361,7 @@ def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
     A file already running was left by a process that died. It can be resumed, since lines and
     their outcome are committed together.
     """
-    unfinished = or_(
-        import_logs.c.state == imports.ImportState.RUNNING,
-        (import_logs.c.state == imports.ImportState.PENDING) & import_logs.c.released,
-    )
-    oldest = select(import_logs).where(unfinished).order_by(import_logs.c.id).limit(1)
+    oldest = select(import_logs).where(_UNFINISHED).order_by(import_logs.c.id).limit(1)
     file = connection.execute(oldest).one_or_none()
     if file is not None:
         connection.execute(
@@ -150,8 +374,7 @@ def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
 
 def has_unfinished_files(connection: Connection) -> bool:
     """Return whether a released file is not finished."""
-    unfinished = import_logs.c.released & (import_logs.c.state != imports.ImportState.FINISHED)
-    return bool(connection.scalar(select(exists().where(unfinished))))
+    return bool(connection.scalar(select(exists().where(_UNFINISHED))))
 
 
 def count_done_lines(connection: Connection, log_id: int) -> int | None:
@@ -246,7 +469,9 @@ def queue_import(call: Call) -> int:
 
 @handles(imports.IMPORT_PROCESS)
 def process(call: Call) -> imports.ImportLog:
-    released = release(call.connection, call.path["id"])
+    log_id = call.path["id"]
+    waiting = update(import_logs).where(import_logs.c.id == log_id, ~import_logs.c.released)
+    released = call.connection.execute(waiting.values(released=True)).rowcount
     log = show_log(call)
     if not released:
         raise invalid(("id", f"O arquivo {log.id} já foi liberado (situação: {log.situacao})."))
@@ -337,10 +562,9 @@ class ImportWorker:
         if self._stopping.wait(self._sandbox.behaviour.faults.slow_queue):
             return False
         try:
-            sandbox = self._sandbox
-            resource = sandbox.catalogue[file.resource]
-            lines = read_cached(file.content, resource, sandbox)
-            sandbox.last_upload = None
+            resource = self._sandbox.catalogue[file.resource]
+            lines = read_cached(file.content, resource, self._sandbox)
+            self._sandbox.last_upload = None
             while not self._stopping.is_set() and self._import_next(file.id, lines, resource):
                 pass
         except TRANSIENT_ERRORS:

@@ -25,14 +25,16 @@ from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.embedded import (
+    Behaviour,
+    ProgressCallback,
     RunningSandbox,
+    SeedKind,
     default_database,
     default_ready_file,
     write_ready_file,
 )
 from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.imports import ImportWorker
-from xlbridge.sandbox.options import Behaviour, ProgressCallback, SeedKind
 from xlbridge.sandbox.seed import open_database, seed_database
 from xlbridge.sandbox.storage import database_url, translate_database_errors
 from xlbridge.sandbox.users import prepare_account

@@ -30,15 +30,15 @@ from xlbridge.batch import (
     open_known_batch,
     open_ledger,
 )
-from xlbridge.batch.plan import (
+from xlbridge.batch.plan_proposal import (
     WORKBOOK_ENDINGS,
     FoundWorkbook,
-    file_digest,
     find_workbooks,
     plan_name,
-    with_month,
     write_plan,
 )
+from xlbridge.batch.plan_reader import with_month
+from xlbridge.batch.plan_steps import file_digest
 from xlbridge.errors import UsageError, XlbridgeError, require_folder
 from xlbridge.files import make_private_folder, replace_atomically, report_write_errors
 from xlbridge.i18n import Text, untranslated

@@ -17,8 +17,8 @@ from sheets import write_records
 from sqlalchemy import ColumnElement, delete, insert, select, update
 from upload_parts import new_cnpj
 
-from xlbridge.batch.proof.builder import build_proof
-from xlbridge.batch.proof.model import Proof, ProofExport, ProofTitle, StepFile
+from xlbridge.batch.proof_builder import build_proof
+from xlbridge.batch.proof_model import Proof, ProofExport, ProofTitle, StepFile
 from xlbridge.client import Client
 from xlbridge.i18n import Text
 from xlbridge.upload import (

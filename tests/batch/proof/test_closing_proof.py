@@ -16,8 +16,8 @@ from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, BatchSetting, tam
 from sheets import column_of, edit
 from upload_parts import accepted_rows, new_cnpj
 
-from xlbridge.batch.proof.builder import build_proof
-from xlbridge.batch.proof.model import (
+from xlbridge.batch.proof_builder import build_proof
+from xlbridge.batch.proof_model import (
     OpenReason,
     Proof,
     ProofCounts,
@@ -25,7 +25,7 @@ from xlbridge.batch.proof.model import (
     open_items,
     total_counts,
 )
-from xlbridge.batch.proof.source_tables import job_table
+from xlbridge.batch.proof_source_tables import job_table
 from xlbridge.client import Client, UploadFile
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import Text

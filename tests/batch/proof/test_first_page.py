@@ -9,7 +9,7 @@ from pathlib import Path
 import openpyxl
 from proof_parts import Proof
 
-from xlbridge.batch.proof.content import proof_content, proof_report
+from xlbridge.batch.proof_content import proof_content, proof_report
 from xlbridge.i18n import untranslated
 from xlbridge.report_forms import more_text
 

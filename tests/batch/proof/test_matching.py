@@ -8,8 +8,8 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from xlbridge.batch.proof.model import ReadBackStatus
-from xlbridge.batch.proof.read_back import different_cells, match_rows
+from xlbridge.batch.proof_model import ReadBackStatus
+from xlbridge.batch.proof_read_back import different_cells, match_rows
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot
 

@@ -12,7 +12,7 @@ from proof_parts import AT_ONCE, BatchSetting
 from sheets import write_workbook
 from sqlalchemy import delete, update
 
-from xlbridge.batch.proof.model import ProofCounts
+from xlbridge.batch.proof_model import ProofCounts
 from xlbridge.wire.sales import SALES_ORDER_LIST
 
 sales_order_items = TABLES["sales_order_items"]

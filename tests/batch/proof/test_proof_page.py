@@ -12,7 +12,7 @@ import pytest
 from browser import Page
 from proof_parts import HOSTILE, Proof
 
-from xlbridge.batch.proof.content import proof_report
+from xlbridge.batch.proof_content import proof_report
 from xlbridge.i18n import set_language
 
 pytestmark = pytest.mark.programs

@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from openpyxl.workbook import Workbook
 from proof_parts import HOSTILE, Proof
 
-from xlbridge.batch.proof.content import proof_content, proof_report
+from xlbridge.batch.proof_content import proof_content, proof_report
 from xlbridge.i18n import override_language, set_language, untranslated
 from xlbridge.workbook.write import write_report
 

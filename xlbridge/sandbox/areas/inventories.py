@@ -23,7 +23,6 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.amounts import QUANTITY_PLACES, STOCK_LIMIT, amount_problems, round_half_up
 from xlbridge.sandbox.areas.movements import (
     BalanceKey,
     average_cost,
@@ -48,10 +47,14 @@ from xlbridge.sandbox.areas.registries import (
 from xlbridge.sandbox.columns import Amount
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import (
+    QUANTITY_PLACES,
+    STOCK_LIMIT,
     InvalidParameterError,
     RequestError,
+    amount_problems,
     invalid,
     require_no_problems,
+    round_half_up,
 )
 from xlbridge.wire import Operation, stock
 

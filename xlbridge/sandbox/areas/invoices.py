@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection, Index, Table, select, update
 
 from xlbridge.resources.checks import mod11_digit
-from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
     RecordRegistration,
@@ -31,7 +30,7 @@ from xlbridge.sandbox.handler_registry import (
     handles,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, invalid
+from xlbridge.sandbox.problems import Problem, amount_problems, invalid, item_total, rate_problems
 from xlbridge.wire import sales
 
 service_invoices = Table(

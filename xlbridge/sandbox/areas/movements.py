@@ -33,21 +33,19 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.amounts import (
-    PRICE_PLACES,
-    QUANTITY_PLACES,
-    STOCK_LIMIT,
-    amount_problems,
-    round_half_up,
-)
 from xlbridge.sandbox.areas.registries import CodeLookup, next_number, products, units, warehouses
 from xlbridge.sandbox.columns import Amount, IsoDateTime, derived_columns, metadata
 from xlbridge.sandbox.problems import (
+    PRICE_PLACES,
+    QUANTITY_PLACES,
+    STOCK_LIMIT,
     Problem,
     RequestError,
+    amount_problems,
     first_or_404,
     invalid,
     require_no_problems,
+    round_half_up,
 )
 from xlbridge.wire.stock import (
     AddressingInput,

@@ -11,14 +11,6 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Column, Connection, Index, Row, Table, select, update
 
-from xlbridge.sandbox.amounts import (
-    amount_problems,
-    equal_parts,
-    percent_of,
-    proportional_parts,
-    rate_problems,
-    round_half_even,
-)
 from xlbridge.sandbox.areas.invoices import ProductInvoiceRegistration
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
@@ -37,7 +29,17 @@ from xlbridge.sandbox.handler_registry import (
     handles,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, invalid, require_no_problems
+from xlbridge.sandbox.problems import (
+    Problem,
+    amount_problems,
+    equal_parts,
+    invalid,
+    percent_of,
+    proportional_parts,
+    rate_problems,
+    require_no_problems,
+    round_half_even,
+)
 from xlbridge.wire import sales
 from xlbridge.wire.financial import ReceivableInput
 

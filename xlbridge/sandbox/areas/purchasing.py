@@ -25,7 +25,6 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems, item_total
 from xlbridge.sandbox.areas.movements import stock_requisitions
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
@@ -47,7 +46,13 @@ from xlbridge.sandbox.handler_registry import (
     handle_records,
     handles,
 )
-from xlbridge.sandbox.problems import Problem, RequestError
+from xlbridge.sandbox.problems import (
+    PRICE_PLACES,
+    Problem,
+    RequestError,
+    amount_problems,
+    item_total,
+)
 from xlbridge.wire import Attachment, WireModel, purchasing
 
 

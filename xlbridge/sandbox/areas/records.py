@@ -10,7 +10,6 @@ from typing import Any, ClassVar, TypeVar
 from sqlalchemy import Column, Table, exists, select, update
 
 from xlbridge.resources.checks import DOCUMENTS
-from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
 from xlbridge.sandbox.areas.registries import (
     CodeListRegistration,
     Entry,
@@ -26,7 +25,7 @@ from xlbridge.sandbox.areas.registries import (
     suppliers,
 )
 from xlbridge.sandbox.handler_registry import Call, handle_records, handles, window_conditions
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid
+from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems, first_or_404, invalid
 from xlbridge.wire import Operation, registry
 
 _MASK = re.compile(r"[\s./-]")

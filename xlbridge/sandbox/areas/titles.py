@@ -25,7 +25,6 @@ from sqlalchemy import (
 )
 
 from xlbridge.resources.checks import is_boleto
-from xlbridge.sandbox.amounts import amount_problems
 from xlbridge.sandbox.areas import registries
 from xlbridge.sandbox.columns import Lists, derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
@@ -34,7 +33,7 @@ from xlbridge.sandbox.handler_registry import (
     handles,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid
+from xlbridge.sandbox.problems import Problem, amount_problems, first_or_404, invalid
 from xlbridge.wire import Attachment, financial
 
 TITLE_KEY = tuple(financial.TitleKey.model_fields)

@@ -10,7 +10,7 @@ from xlbridge.upload import Job, UploadOptions
 from xlbridge.upload.results import RowLedger, RowOutcome
 
 if TYPE_CHECKING:
-    from xlbridge.batch.proof.model import Proof
+    from xlbridge.batch.proof_model import Proof
 
 STEP = Heading(titles.STEP, 14)
 """Heading of the step of a batch."""

@@ -12,7 +12,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any
 
-from xlbridge.batch.proof.model import FileProof, ReadBackStatus
+from xlbridge.batch.proof_model import FileProof, ReadBackStatus
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text

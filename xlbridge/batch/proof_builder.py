@@ -14,9 +14,9 @@ from xlbridge.batch.batch import (
     UnitOverview,
     UnitStatus,
 )
-from xlbridge.batch.plan.steps import ExportStep, file_digest, sends_workbooks
-from xlbridge.batch.proof.content import proof_report, typed_value
-from xlbridge.batch.proof.model import (
+from xlbridge.batch.plan_steps import ExportStep, file_digest, sends_workbooks
+from xlbridge.batch.proof_content import proof_report, typed_value
+from xlbridge.batch.proof_model import (
     CellDifference,
     ComparedFields,
     FileProof,
@@ -35,7 +35,7 @@ from xlbridge.batch.proof.model import (
     UnreadRows,
     WrittenProof,
 )
-from xlbridge.batch.proof.read_back import (
+from xlbridge.batch.proof_read_back import (
     ReadBackRow,
     ShowText,
     different_cells,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xlbridge import titles
 from xlbridge.batch.batch import RowCounts
-from xlbridge.batch.proof.model import (
+from xlbridge.batch.proof_model import (
     OpenReason,
     Proof,
     ProofState,
@@ -21,7 +21,7 @@ from xlbridge.batch.proof.model import (
     total_counts,
     verdict,
 )
-from xlbridge.batch.proof.source_tables import (
+from xlbridge.batch.proof_source_tables import (
     STEP,
     export_table,
     file_table,

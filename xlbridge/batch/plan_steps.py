@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 else:
     SheetMapping = Any  # Slow to import, and most plans have no mapping.
 
+__all__ = ["file_digest", "plan_format"]
+
 ListingName = Annotated[str, one_of(lambda: sorted(LISTINGS))]
 Environment = Annotated[Name, Meta(description="The environment of this step.")]
 

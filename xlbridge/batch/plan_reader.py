@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from xlbridge.batch.plan.steps import (
+from xlbridge.batch.plan_steps import (
     STEP_KINDS,
     AnyStep,
     BatchPlan,
@@ -54,6 +54,8 @@ from xlbridge.validation import AcceptedFindings
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
+
+__all__ = ["local_date", "read_plan", "with_month"]
 
 DateIn = Callable[[str | None], date]
 """Returns today's date in the environment of a profile, None for the command's."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlbridge.batch.plan.reader import with_month
-from xlbridge.batch.plan.steps import BatchPlan, WorkbookFile, WorkbookStep, workbooks_of
+from xlbridge.batch.plan_reader import with_month
+from xlbridge.batch.plan_steps import BatchPlan, WorkbookFile, WorkbookStep, workbooks_of
 from xlbridge.errors import UsageError, XlbridgeError, require_folder
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
@@ -28,6 +28,8 @@ from xlbridge.workbook.read import read_workbook
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
+
+__all__ = ["WORKBOOK_ENDINGS", "FoundWorkbook", "find_workbooks", "plan_name", "write_plan"]
 
 PLAN_NAME = "plan.yaml"
 WORKBOOK_ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".csv")
