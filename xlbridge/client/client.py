@@ -55,7 +55,7 @@ from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, Usag
 from xlbridge.i18n import Text
 from xlbridge.settings import DEFAULT_TIMEOUT_SECONDS
 from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
-from xlbridge.wire.authentication import SYSTEM_INFO, Authentication
+from xlbridge.wire.operations import SYSTEM_INFO, Authentication
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

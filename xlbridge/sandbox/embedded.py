@@ -21,7 +21,7 @@ from xlbridge.files import make_private_folder, report_write_errors, write_priva
 from xlbridge.i18n import Text, active_language
 from xlbridge.processes import NEW_PROCESS_GROUP, command_line, report_start_errors
 from xlbridge.settings import Settings
-from xlbridge.wire.authentication import AUTHENTICATE
+from xlbridge.wire.operations import AUTHENTICATE
 
 
 @dataclass(frozen=True, slots=True)

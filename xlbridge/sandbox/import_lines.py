@@ -30,8 +30,8 @@ from xlbridge.sandbox.problems import Problem, invalid, limit_problem, validatio
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
+from xlbridge.wire.imports import FIRST_LINE, Quirks
 from xlbridge.wire.model import UPLOAD_FIELD
-from xlbridge.wire.quirks import FIRST_LINE, Quirks
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput

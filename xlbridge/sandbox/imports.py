@@ -45,8 +45,8 @@ from xlbridge.sandbox.import_lines import (
 from xlbridge.sandbox.problems import RequestError, first_or_404, invalid, not_found
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 from xlbridge.wire import WireModel, imports
+from xlbridge.wire.imports import Quirks
 from xlbridge.wire.model import AddressingPlace
-from xlbridge.wire.quirks import Quirks
 
 import_logs = Table(
     "import_logs",

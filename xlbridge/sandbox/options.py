@@ -9,7 +9,7 @@ from random import Random
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.wire.quirks import NO_QUIRKS, Quirks
+from xlbridge.wire.imports import NO_QUIRKS, Quirks
 
 _FAULT_PATTERN = re.compile(
     r"(?P<kind>[a-z-]+)(?:=(?P<value>\d+(?:\.\d+)?))?(?:@(?P<share>0?\.\d+|0|1(?:\.0+)?))?"

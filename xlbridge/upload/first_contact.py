@@ -36,9 +36,9 @@ from xlbridge.wire.imports import (
     ImportLog,
     ImportQuery,
     ImportState,
+    Quirks,
     split_line_number,
 )
-from xlbridge.wire.quirks import Quirks
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook.edit import with_headers

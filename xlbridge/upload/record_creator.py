@@ -20,7 +20,18 @@ from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy, ReadBack, RecordCreation
-from xlbridge.upload.executor import SharedPause, Withdrawn, send_once
+from xlbridge.upload.executor import (
+    Announce,
+    PreparedWrite,
+    RecordChannel,
+    SharedPause,
+    Withdrawn,
+    problems_of,
+    result_of,
+    result_of_absence,
+    send_once,
+    with_reason,
+)
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
@@ -34,15 +45,6 @@ from xlbridge.upload.lookup.snapshot import (
     TypedRows,
     find_new,
     values_of,
-)
-from xlbridge.upload.record_dispatch import (
-    Announce,
-    PreparedWrite,
-    RecordChannel,
-    problems_of,
-    result_of,
-    result_of_absence,
-    with_reason,
 )
 from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.upload.row_changes import (

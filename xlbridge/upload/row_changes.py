@@ -29,7 +29,7 @@ from xlbridge.upload.journal_database import (
     json_texts,
     transaction,
 )
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.planned_row import RowAction, RowReason
 from xlbridge.upload.requests import request_key
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 

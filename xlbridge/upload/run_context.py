@@ -26,8 +26,7 @@ from xlbridge.upload.planning.plan_builder import changed_plan
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
 from xlbridge.wire import Operation
-from xlbridge.wire.imports import ImportQuery
-from xlbridge.wire.quirks import Quirks
+from xlbridge.wire.imports import ImportQuery, Quirks
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from xlbridge.upload.lookup.snapshot import (
     values_of,
 )
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
-from xlbridge.upload.planning.row_reasons import RowAction
+from xlbridge.upload.planning.planned_row import RowAction
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import LostField, RowOutcome, has_two_spellings
 

@@ -34,8 +34,14 @@ from xlbridge.upload.lookup.snapshot import (
     RowValues,
 )
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
-from xlbridge.upload.planning.planned_row import Difference, JobPlan, PlannedRow, StoredRow
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.planned_row import (
+    Difference,
+    JobPlan,
+    PlannedRow,
+    RowAction,
+    RowReason,
+    StoredRow,
+)
 from xlbridge.upload.record_changer import PresentRecord
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger

@@ -20,8 +20,13 @@ from xlbridge.report_forms import (
 )
 from xlbridge.resources import Column
 from xlbridge.upload.job import Job
-from xlbridge.upload.planning.planned_row import PlannedRow, token_line
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts
+from xlbridge.upload.planning.planned_row import (
+    PlannedRow,
+    RowAction,
+    RowReason,
+    action_counts,
+    token_line,
+)
 from xlbridge.upload.results.undo_report import undo_plan_report
 
 if TYPE_CHECKING:

@@ -36,8 +36,13 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.payload import SheetSource, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.corrected_keys import rows_with_corrected_keys
-from xlbridge.upload.planning.planned_row import Difference, PlannedRow, RowPlan
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.planned_row import (
+    Difference,
+    PlannedRow,
+    RowAction,
+    RowPlan,
+    RowReason,
+)
 from xlbridge.validation import ValidatedSheet
 
 _LOOKUP_REJECTED = Text(

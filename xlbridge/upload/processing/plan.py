@@ -29,8 +29,13 @@ from xlbridge.upload.claims import (
 )
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
-from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, token_line
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.planned_row import (
+    JobPlan,
+    PlannedRow,
+    RowAction,
+    RowReason,
+    token_line,
+)
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
     RecordNumbers,

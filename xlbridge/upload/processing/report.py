@@ -15,8 +15,7 @@ from xlbridge.report_forms import (
 )
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowAction
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
 from xlbridge.upload.processing.plan import ALREADY, ProcessPlan, record_table
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.report import decision_step, evidence_remarks

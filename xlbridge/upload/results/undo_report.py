@@ -19,8 +19,7 @@ from xlbridge.report_forms import (
 )
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import PlannedRow, token_line
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason, token_line
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowLedger, row_counts
 
