@@ -15,7 +15,7 @@ from xlbridge.resources import (
     load_catalogue,
 )
 from xlbridge.resources.remote import RecordCreation
-from xlbridge.upload.processing.process_kinds import KINDS
+from xlbridge.upload.process_kinds import KINDS
 from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
 from xlbridge.wire.operations import AUTHENTICATE
 

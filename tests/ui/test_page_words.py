@@ -37,7 +37,7 @@ NOT_SHOWN = {
     "parallel/cluster.py": "the page uses no cluster",
     "resources/references/links.py": "an option that the page does not offer",
     "sandbox": "the command sandbox",
-    "upload/processing/process_kinds.py": "the page reads no sheet of numbers",
+    "upload/process_kinds.py": "the page reads no sheet of numbers",
     "validation/fixed_copy.py": "the command validate",
     "validation/reports": "the command validate; the page has its own lists",
     "workbook/signature.py": "the page overwrites no file",
@@ -50,7 +50,7 @@ NOT_ON_SCREEN = {
     ("serving.py", "Use another port"): "before there is a page",
     ("settings.py", "XLBRIDGE_"): "before there is a page",
     ("ui/server.py", "Try another port"): "before there is a page",
-    ("upload/processing/plan.py", "Choose the sheet"): "the page reads no sheet of numbers",
+    ("upload/process_plan.py", "Choose the sheet"): "the page reads no sheet of numbers",
     ("upload/results/report.py", "Next: "): "next steps; the page has buttons",
     ("upload/uploads.py", "--delete"): "an option that the page does not offer",
     (

@@ -164,7 +164,7 @@ class _RecordExecutor:
         """Return the channels of the writes that create records, and of the others."""
         context, job, pause = self._context, self._job, self._pause
         if job.spec.mode.channel.of_listing:
-            from xlbridge.upload.processing.sending import RecordProcessor
+            from xlbridge.upload.record_processor import RecordProcessor
 
             return {False: RecordProcessor(context, job, pause, self._writes, self._at_once)}
         resource, rows = context.resource(job), context.rows(job)

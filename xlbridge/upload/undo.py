@@ -34,6 +34,7 @@ from xlbridge.upload.lookup.snapshot import (
     RowValues,
 )
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
+from xlbridge.upload.planning.consent import left_report
 from xlbridge.upload.planning.planned_row import (
     Difference,
     JobPlan,
@@ -45,7 +46,7 @@ from xlbridge.upload.planning.planned_row import (
 from xlbridge.upload.record_changer import PresentRecord
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
-from xlbridge.upload.results.undo_report import empty_undo_report, left_report
+from xlbridge.upload.results.task_report import empty_undo_report
 from xlbridge.upload.row_changes import RecordTask, Values
 
 

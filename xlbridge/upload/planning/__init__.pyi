@@ -3,6 +3,7 @@ from .consent import (
     Confirmed as Confirmed,
     Consent as Consent,
     ConsentRequest as ConsentRequest,
+    process_plan_report as process_plan_report,
     reason_table as reason_table,
 )
 from .corrected_rows import (

@@ -39,6 +39,14 @@ if TYPE_CHECKING:
     from xlbridge.client import Client
     from xlbridge.wire import WireModel
 
+__all__ = [
+    "KINDS",
+    "ProcessKind",
+    "RecordNumbers",
+    "explicit_numbers",
+    "find_kind",
+]
+
 Record = Mapping[str, Any]
 StateOfLog = Callable[[ImportLog], ImportState | None]
 """Returns the state of an import log, None if its status word is unknown."""

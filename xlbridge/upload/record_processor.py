@@ -24,7 +24,7 @@ from xlbridge.upload.executor import (
     with_reason,
 )
 from xlbridge.upload.job import Job
-from xlbridge.upload.processing.process_kinds import (
+from xlbridge.upload.process_kinds import (
     ProcessKind,
     RecordState,
     RecordStatus,
