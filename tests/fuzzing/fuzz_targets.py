@@ -20,7 +20,7 @@ import xlsxwriter
 from hostile_kinds import FILES
 from packing import HEADER, RELATIONS, SHEET, STRINGS, STYLES, TYPES, WORKBOOK, packed, unpacked
 
-from xlbridge.client.listings.stream import InvalidJson, ListingReader, UnexpectedContent
+from xlbridge.client.listing_stream import InvalidJson, ListingReader, UnexpectedContent
 from xlbridge.errors import WorkbookRefused
 from xlbridge.sandbox.messages import parse_body
 from xlbridge.sandbox.problems import RequestError

@@ -25,9 +25,8 @@ from typing import Any, Self
 import httpx
 
 from xlbridge.client import outcomes
-from xlbridge.client.listings.answer import ListingAnswer, record_shape, rows_of_data
-from xlbridge.client.listings.stream import EXACT_NUMBERS, FieldTest, Numbers, Record
-from xlbridge.client.listings.time_windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
+from xlbridge.client.listing_answer import ListingAnswer, record_shape, rows_of_data
+from xlbridge.client.listing_stream import EXACT_NUMBERS, FieldTest, Numbers, Record
 from xlbridge.client.operation_attributes import Operations
 from xlbridge.client.session import (
     CHECK_CREDENTIALS,
@@ -39,6 +38,7 @@ from xlbridge.client.session import (
     is_unauthorized,
     login_answer,
 )
+from xlbridge.client.time_windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
 from xlbridge.client.transport import (
     Call,
     NoAnswer,

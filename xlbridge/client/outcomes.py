@@ -16,7 +16,7 @@ from typing import Any, get_origin
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from xlbridge.client.listings.stream import UnexpectedContent, decode_json
+from xlbridge.client.listing_stream import UnexpectedContent, decode_json
 from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text, untranslated

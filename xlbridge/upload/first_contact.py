@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import structs
 
 from xlbridge.client import Client, Executed, Outcome, Rejected, UploadFile
-from xlbridge.client.listings import update_time
+from xlbridge.client.time_windows import update_time
 from xlbridge.errors import ApiError
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Column, Kind, Resource

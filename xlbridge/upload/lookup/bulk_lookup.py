@@ -8,12 +8,8 @@ from math import inf
 from types import MappingProxyType
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import (
-    FieldTest,
-    complete_listings_for,
-    listing_cap,
-    numbered_records,
-)
+from xlbridge.client.listing_stream import FieldTest
+from xlbridge.client.time_windows import complete_listings_for, listing_cap, numbered_records
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
