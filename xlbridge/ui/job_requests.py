@@ -22,9 +22,9 @@ from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor, own_name
 from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import Job, Resolution, UploadContext, open_context, resolve_job
+from xlbridge.upload.requests import RowOutcome
 from xlbridge.upload.results import (
     RowLedger,
-    RowOutcome,
     ensure_evidence,
     job_json,
     jobs_table,

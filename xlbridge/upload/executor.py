@@ -23,12 +23,12 @@ from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, Tran
 from xlbridge.i18n import Text, count_text, localized_number, untranslated
 from xlbridge.upload.lookup.snapshot import Moment, applied_rows
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import (
+from xlbridge.upload.requests import (
     NO_VERDICT,
     ItemAddresses,
     RejectedRow,
     RowOutcome,
+    State,
     Verdict,
 )
 from xlbridge.upload.row_changes import (

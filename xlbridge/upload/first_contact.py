@@ -28,7 +28,7 @@ from xlbridge.upload.executor import is_about
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import RowValues
 from xlbridge.upload.payload import frame_of_rows
-from xlbridge.upload.results.verdict import has_two_spellings
+from xlbridge.upload.requests import has_two_spellings
 from xlbridge.wire import Operation, format_moment, record_model
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN, RECEIVABLE_LIST_OPEN
 from xlbridge.wire.imports import (

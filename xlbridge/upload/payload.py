@@ -26,7 +26,7 @@ from xlbridge.upload.job import NO_POSITION, Job, file_hash
 from xlbridge.upload.lookup.row_lookup import business_keys, claim_digest, named_values
 from xlbridge.upload.lookup.snapshot import RowTable, RowValues, column_values
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason
-from xlbridge.upload.results.verdict import ItemAddresses, item_column, items_of_records
+from xlbridge.upload.requests import ItemAddresses, item_column, items_of_records
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import type_rows
 from xlbridge.validation.headers import match_header

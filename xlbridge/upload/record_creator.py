@@ -46,7 +46,7 @@ from xlbridge.upload.lookup.snapshot import (
     find_new,
     values_of,
 )
-from xlbridge.upload.results.verdict import has_two_spellings
+from xlbridge.upload.requests import has_two_spellings
 from xlbridge.upload.row_changes import (
     Problem,
     RecordWrite,

@@ -39,8 +39,7 @@ from xlbridge.upload.job import EVENTS_LOST, Job, planned_note
 from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.record_changer import RecordChanger, change_of_row, removal_of_row
 from xlbridge.upload.record_creator import RecordCreator
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import Verdict
+from xlbridge.upload.requests import State, Verdict
 from xlbridge.upload.row_changes import (
     CREATION,
     RecordTask,

@@ -23,8 +23,7 @@ from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import changed_plan
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.requests import NO_VERDICT, RejectedRow, RowOutcome, State, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery, Quirks
 

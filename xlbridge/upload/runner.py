@@ -32,8 +32,7 @@ from xlbridge.upload.lookup.snapshot import (
 )
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
 from xlbridge.upload.planning.planned_row import RowAction
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import LostField, RowOutcome, has_two_spellings
+from xlbridge.upload.requests import LostField, RowOutcome, State, has_two_spellings
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext

@@ -20,12 +20,17 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, file_hash
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot
-from xlbridge.upload.requests import State, StoredSnapshot
+from xlbridge.upload.requests import (
+    RowOutcome,
+    State,
+    StoredSnapshot,
+    item_column,
+    parse_item_column,
+)
 from xlbridge.upload.results.control_totals import UploadRows, upload_summary
 from xlbridge.upload.results.report import history_table, job_json, upload_report
 from xlbridge.upload.results.row_ledger import messages_of
 from xlbridge.upload.results.task_report import process_json, process_report, undo_json, undo_report
-from xlbridge.upload.results.verdict import RowOutcome, item_column, parse_item_column
 from xlbridge.workbook import cell_position
 
 if TYPE_CHECKING:

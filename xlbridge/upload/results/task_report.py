@@ -26,10 +26,9 @@ from xlbridge.upload.planning.consent import (
     record_table,
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
-from xlbridge.upload.requests import State
+from xlbridge.upload.requests import RowOutcome, State
 from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.results.row_ledger import RowLedger, row_counts
-from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.row_changes import WriteState
 
 if TYPE_CHECKING:
