@@ -1,7 +1,4 @@
-"""Listings are streamed: complete or an error, in the memory of one record.
-
-Inside: client.
-"""
+"""Listings are streamed: complete or an error, in the memory of one record."""
 
 import json
 import socket

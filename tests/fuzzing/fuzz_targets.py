@@ -3,7 +3,7 @@
 A target accepts any bytes and returns; any exception is a defect. The first byte chooses how the
 rest is used, so that one file of the corpus is a complete input.
 
-Inside: client, sandbox, workbook.
+Inside: sandbox, workbook.
 """
 
 import json
