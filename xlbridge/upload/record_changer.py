@@ -36,8 +36,7 @@ from xlbridge.upload.executor import (
 )
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.comparison import differing_lists
-from xlbridge.upload.lookup.row_lookup import RowMatcher
+from xlbridge.upload.lookup.comparison import RowMatcher, differing_lists
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, RowValues
 from xlbridge.upload.planning.planned_row import PlannedRow, RowReason
 from xlbridge.upload.row_changes import (

@@ -34,8 +34,11 @@ from xlbridge.upload.executor import (
 )
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
-from xlbridge.upload.lookup.row_lookup import business_keys, comparable_value
+from xlbridge.upload.lookup.comparison import (
+    business_keys,
+    comparable_value,
+    differing_lists,
+)
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
@@ -43,6 +46,7 @@ from xlbridge.upload.lookup.snapshot import (
     Presence,
     Snapshot,
     TypedRows,
+    filled_columns,
     find_new,
     values_of,
 )

@@ -17,7 +17,7 @@ from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.comparison import lookups_for
 from xlbridge.upload.lookup.snapshot import RowTable, RowValues, Snapshot
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload

@@ -19,8 +19,7 @@ from xlbridge.resources import Resource
 from xlbridge.upload import remote_import
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.comparison import filled_columns
-from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.comparison import lookups_for
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
@@ -28,6 +27,7 @@ from xlbridge.upload.lookup.snapshot import (
     RowSnapshot,
     Snapshot,
     TypedRows,
+    filled_columns,
     values_of,
 )
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED

@@ -24,7 +24,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.row_lookup import blank_values
+from xlbridge.upload.lookup.comparison import blank_values
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,

@@ -23,7 +23,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import record_reader
-from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
+from xlbridge.upload.lookup.comparison import blank_values, lookups_of_rows
 from xlbridge.upload.lookup.snapshot import (
     FoundRecord,
     LookupResult,
