@@ -15,8 +15,7 @@ from typing import Any
 
 from export import recorded_orders
 
-from xlbridge.client import Client, Target
-from xlbridge.client.listings import answer, stream
+from xlbridge.client import Client, Target, listing_answer as answer, listing_stream as stream
 from xlbridge.export import ExportRequest, OutputFile, flatten, part_reader, part_store
 from xlbridge.export.formats import xlsx
 from xlbridge.resources import load_catalogue

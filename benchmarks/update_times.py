@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from random import Random
 
-from xlbridge.client.listings import Window, WindowSplitter
+from xlbridge.client.time_windows import Window, WindowSplitter
 
 FIRST = datetime(2005, 1, 1)
 DAY = 24 * 60

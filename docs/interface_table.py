@@ -15,7 +15,7 @@ from xlbridge.client import Client
 from xlbridge.client.operation_attributes import AUTHENTICATED_OPERATIONS
 from xlbridge.sandbox.handler_registry import HANDLERS
 from xlbridge.wire import OPERATIONS, Operation
-from xlbridge.wire.authentication import AUTHENTICATE
+from xlbridge.wire.operations import AUTHENTICATE
 
 SANDBOX_TEST = "tests/sandbox/test_golden_exchanges.py::test_exchange"
 CLIENT_TEST = (

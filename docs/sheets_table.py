@@ -15,9 +15,9 @@ from xlbridge.resources import (
     load_catalogue,
 )
 from xlbridge.resources.remote import RecordCreation
-from xlbridge.upload.processing.process_kinds import KINDS
+from xlbridge.upload.process_kinds import KINDS
 from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
-from xlbridge.wire.authentication import AUTHENTICATE
+from xlbridge.wire.operations import AUTHENTICATE
 
 CREATION_TEST = "tests/sandbox/test_creations.py::test_good_rows_are_accepted_and_returned"
 IMPORT_TEST = "tests/upload/test_every_channel.py::test_an_accepted_row_is_not_sent_again"

@@ -35,7 +35,7 @@ from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.users import Account
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
-from xlbridge.wire.quirks import NO_QUIRKS
+from xlbridge.wire.imports import NO_QUIRKS
 
 NO_PROCESS = 2**30
 """Process id of a sandbox in this process: no process has it, so that none is killed by it."""

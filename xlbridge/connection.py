@@ -22,7 +22,7 @@ from xlbridge.profiles import (
 )
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.wire.quirks import NO_QUIRKS, Quirks
+from xlbridge.wire.imports import NO_QUIRKS, Quirks
 
 
 @contextmanager

@@ -24,8 +24,8 @@ from xlbridge.errors import (
     UsageError,
 )
 from xlbridge.wire import Operation
-from xlbridge.wire.authentication import SYSTEM_INFO
 from xlbridge.wire.financial import RECEIVABLE_CREATE, AllocationInput, ReceivableInput
+from xlbridge.wire.operations import SYSTEM_INFO
 from xlbridge.wire.registry import CLIENT_CREATE, CLIENT_LIST, ClientInput
 from xlbridge.wire.sales import SALES_ORDER_LIST, SalesOrderQuery
 from xlbridge.wire.stock import STOCK_BALANCE_OF_PRODUCT

@@ -13,8 +13,8 @@ from scripted_server import ScriptedServer, answer
 from xlbridge.client import Client, UploadFile
 from xlbridge.errors import ApiError, AuthenticationFailed, RemoteRejected
 from xlbridge.wire import OPERATIONS
-from xlbridge.wire.authentication import AUTHENTICATE
 from xlbridge.wire.model import UPLOAD_FIELD
+from xlbridge.wire.operations import AUTHENTICATE
 
 STEPS = list(client_steps())
 LOGINS = [case for case in golden_cases() if operations_of(case) == {AUTHENTICATE.name}]

@@ -20,7 +20,7 @@ from scripted_server import (
 
 from xlbridge.client import Client, Target, TokenFile
 from xlbridge.errors import AuthenticationFailed, UsageError
-from xlbridge.wire.authentication import TIMESTAMP_FORMAT
+from xlbridge.wire.operations import TIMESTAMP_FORMAT
 
 INFO = {"codigoDaEmpresa": 1}
 

@@ -22,8 +22,8 @@ from xlbridge.client import Client, Target, UploadFile
 from xlbridge.client.outcomes import SecretRedactor
 from xlbridge.client.session import build_call
 from xlbridge.errors import XlbridgeError
-from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO, Credentials
 from xlbridge.wire.imports import IMPORT
+from xlbridge.wire.operations import AUTHENTICATE, SYSTEM_INFO, Credentials
 from xlbridge.wire.sales import SALES_ORDER_LIST
 
 ECHO = f"you sent Bearer {TOKEN}-1 and {PASSWORD}"

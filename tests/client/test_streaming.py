@@ -1,7 +1,4 @@
-"""Listings are streamed: complete or an error, in the memory of one record.
-
-Inside: client.
-"""
+"""Listings are streamed: complete or an error, in the memory of one record."""
 
 import json
 import socket
@@ -21,8 +18,8 @@ from sampling import examples
 from scripted_server import ScriptedServer, answer, ok, open_client
 
 from xlbridge.client import Client
-from xlbridge.client.listings import RecordShape
-from xlbridge.client.listings.stream import (
+from xlbridge.client.listing_answer import RecordShape
+from xlbridge.client.listing_stream import (
     InvalidJson,
     JsonReader,
     RecordSelector,

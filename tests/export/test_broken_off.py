@@ -26,7 +26,7 @@ from forked import Zygote
 from sandboxes import sandbox_process
 
 from xlbridge.client import Client, RetryPolicy, Target
-from xlbridge.client.listings import Window
+from xlbridge.client.time_windows import Window
 from xlbridge.errors import TransportError
 from xlbridge.export import ExportProgress, ExportResult
 from xlbridge.export.part_store import FINISHED_FILE, PartStore, ResumeStore

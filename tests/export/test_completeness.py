@@ -30,7 +30,7 @@ from update_times import (
 )
 
 from xlbridge.client import Client, Target
-from xlbridge.client.listings import Window
+from xlbridge.client.time_windows import Window
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 

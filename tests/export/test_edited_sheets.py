@@ -31,8 +31,8 @@ from xlbridge.resources import (
 from xlbridge.resources.remote import operation_named
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import RowSnapshot, record_reader
-from xlbridge.upload.lookup.comparison import compare_rows
-from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_for
+from xlbridge.upload.lookup.bulk_lookup import compare_rows
+from xlbridge.upload.lookup.comparison import RowMatcher, lookups_for
 from xlbridge.upload.lookup.snapshot import RecordTable, RowTable, RowValues
 from xlbridge.upload.payload import frame_with_lists
 from xlbridge.validation import validate_workbook

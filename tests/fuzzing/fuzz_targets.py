@@ -3,7 +3,7 @@
 A target accepts any bytes and returns; any exception is a defect. The first byte chooses how the
 rest is used, so that one file of the corpus is a complete input.
 
-Inside: client, sandbox, workbook.
+Inside: sandbox, workbook.
 """
 
 import json
@@ -20,7 +20,7 @@ import xlsxwriter
 from hostile_kinds import FILES
 from packing import HEADER, RELATIONS, SHEET, STRINGS, STYLES, TYPES, WORKBOOK, packed, unpacked
 
-from xlbridge.client.listings.stream import InvalidJson, ListingReader, UnexpectedContent
+from xlbridge.client.listing_stream import InvalidJson, ListingReader, UnexpectedContent
 from xlbridge.errors import WorkbookRefused
 from xlbridge.sandbox.messages import parse_body
 from xlbridge.sandbox.problems import RequestError

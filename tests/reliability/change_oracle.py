@@ -16,7 +16,7 @@ from ledger_oracle import compare_ledgers
 
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, UploadContext, UploadOptions, sent_rows
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.requests import RowOutcome
 from xlbridge.upload.row_changes import RecordWrite, WriteState
 
 _NUMBER = "codigoDoExercicio, codigoDaFilial, numeroDaTransacao, sequenciaDaTransacao"

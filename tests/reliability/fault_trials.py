@@ -51,7 +51,8 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.planning import ApproveAll
-from xlbridge.upload.processing import create_processing, explicit_numbers, find_kind
+from xlbridge.upload.process_kinds import explicit_numbers, find_kind
+from xlbridge.upload.process_plan import create_processing
 from xlbridge.validation import validate_workbook
 
 ROWS = 2

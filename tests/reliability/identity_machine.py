@@ -51,7 +51,7 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.planning import RowAction
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.requests import RowOutcome
 from xlbridge.validation import validate_workbook
 
 _OLD_PLAN = 120.0

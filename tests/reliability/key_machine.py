@@ -43,7 +43,7 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.requests import RowOutcome
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 KEYS = 3

@@ -13,8 +13,9 @@ from pathlib import Path
 from xlbridge.resources import Catalogue, Mode
 from xlbridge.upload import Job, Journal, State
 from xlbridge.upload.lookup.snapshot import Moment, applied_rows
-from xlbridge.upload.planning.row_reasons import RowReason
-from xlbridge.upload.results import RowLedger, RowOutcome
+from xlbridge.upload.planning.planned_row import RowReason
+from xlbridge.upload.requests import RowOutcome
+from xlbridge.upload.results import RowLedger
 from xlbridge.upload.row_changes import RecordWrite, WriteState
 
 Change = tuple[str, int, bool, RowOutcome, str | None]

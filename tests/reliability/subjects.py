@@ -13,7 +13,7 @@ import xlsxwriter
 from stdnum.br import cnpj
 
 from xlbridge.client import Client, UploadFile
-from xlbridge.upload.processing import find_kind
+from xlbridge.upload.process_kinds import find_kind
 from xlbridge.wire.imports import IMPORT_QUEUE
 
 _numbers = itertools.count(1)

@@ -56,7 +56,7 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.requests import RowOutcome
 from xlbridge.upload.results.row_ledger import messages_of
 
 ROWS = 3

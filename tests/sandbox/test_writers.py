@@ -25,8 +25,7 @@ from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import Settings
-from xlbridge.wire.imports import ImportLog, ImportState
-from xlbridge.wire.quirks import NO_QUIRKS
+from xlbridge.wire.imports import NO_QUIRKS, ImportLog, ImportState
 
 clients = TABLES["clients"]
 users = TABLES["users"]

@@ -37,7 +37,7 @@ NOT_SHOWN = {
     "parallel/executors.py": "the page uses no cluster",
     "resources/links.py": "an option that the page does not offer",
     "sandbox": "the command sandbox",
-    "upload/processing/process_kinds.py": "the page reads no sheet of numbers",
+    "upload/process_kinds.py": "the page reads no sheet of numbers",
     "validation/edited_copies.py": "the command validate",
     "validation/report.py": "the command validate; the page has its own lists",
     "validation/report_formats.py": "the command validate; the page has its own lists",
@@ -51,7 +51,7 @@ NOT_ON_SCREEN = {
     ("serving.py", "Use another port"): "before there is a page",
     ("settings.py", "XLBRIDGE_"): "before there is a page",
     ("ui/server.py", "Try another port"): "before there is a page",
-    ("upload/processing/plan.py", "Choose the sheet"): "the page reads no sheet of numbers",
+    ("upload/process_plan.py", "Choose the sheet"): "the page reads no sheet of numbers",
     ("upload/results/report.py", "Next: "): "next steps; the page has buttons",
     ("upload/uploads.py", "--delete"): "an option that the page does not offer",
     (

@@ -16,7 +16,7 @@ from update_parts import writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client, UploadFile
-from xlbridge.upload import processing
+from xlbridge.upload.process_kinds import KINDS as PROCESS_KINDS
 from xlbridge.wire.imports import IMPORT_QUEUE
 
 import_logs = TABLES["import_logs"]
@@ -171,7 +171,7 @@ each_exercised_kind = pytest.mark.parametrize(
         pytest.param(
             kind,
             id=kind.listing,
-            marks=pytest.mark.exercises(processing.KINDS[kind.listing].process.name),
+            marks=pytest.mark.exercises(PROCESS_KINDS[kind.listing].process.name),
         )
         for kind in KINDS
     ],

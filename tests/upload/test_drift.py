@@ -7,8 +7,9 @@ from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, report_lines
 
 from xlbridge.client import Client
 from xlbridge.upload import UploadContext, Uploads
+from xlbridge.upload.requests import RejectedRow
 from xlbridge.upload.results import job_json
-from xlbridge.upload.results.verdict import DriftedRule, RejectedRow, drifted_rules
+from xlbridge.upload.results.report import DriftedRule, drifted_rules
 
 
 def test_rejections_that_differ_only_in_values_count_as_one_rule() -> None:

@@ -15,7 +15,7 @@ from xlbridge.errors import InDoubt
 from xlbridge.i18n import Text
 from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
 from xlbridge.upload.results import job_json
-from xlbridge.wire.quirks import Quirks
+from xlbridge.wire.imports import Quirks
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
 

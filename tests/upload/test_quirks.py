@@ -27,7 +27,7 @@ from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.quirks_file import read_quirks
 from xlbridge.settings import read_settings
 from xlbridge.upload import Journal, UploadContext, Uploads
-from xlbridge.wire.quirks import Quirks
+from xlbridge.wire.imports import Quirks
 
 TENANTS = sorted((ROOT / "samples/quirks").glob("*.quirks.yaml"))
 SAMPLE = ("everything-else.quirks.yaml", "rows-from-zero.quirks.yaml")

@@ -39,8 +39,8 @@ from xlbridge.upload import (
 )
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot, comparable_value
 from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
-from xlbridge.upload.results import RowOutcome, job_json
-from xlbridge.upload.results.verdict import RejectedRow, Verdict
+from xlbridge.upload.requests import RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.results import job_json
 
 
 def run_with_lost_answer(

@@ -35,7 +35,7 @@ from upload_parts import AT_ONCE, accepted_rows, new_cnpj, send_sheet
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, TransportError
 from xlbridge.upload import Journal, State, UploadContext, Uploads
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.requests import RowOutcome
 from xlbridge.validation import validate_workbook
 
 POST_TYPE = ("POST", TYPES)

@@ -47,7 +47,8 @@ from xlbridge.upload import (
 )
 from xlbridge.upload.planning import ConsentRequest, RowAction
 from xlbridge.upload.planning.corrected_rows import corrected_rows
-from xlbridge.upload.results import RowOutcome, job_json
+from xlbridge.upload.requests import RowOutcome
+from xlbridge.upload.results import job_json
 from xlbridge.upload.results.status_copy import row_statuses
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN

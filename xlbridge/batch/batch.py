@@ -34,7 +34,8 @@ from xlbridge.i18n import Text, count_text
 from xlbridge.profiles import Profile, choose_profile, read_profile_file, settings_for
 from xlbridge.settings import Settings
 from xlbridge.upload import Job, State, UploadContext, open_context
-from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
+from xlbridge.upload.requests import RowOutcome
+from xlbridge.upload.results import RowChange, RowLedger
 
 
 class UnitStatus(StrEnum):

@@ -49,7 +49,7 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions, Settings
-from xlbridge.upload.processing import KINDS
+from xlbridge.upload.process_kinds import KINDS
 from xlbridge.validation import AcceptedFindings
 
 if TYPE_CHECKING:

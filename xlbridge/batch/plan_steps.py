@@ -40,7 +40,7 @@ from xlbridge.settings import (
     ParseOptions,
 )
 from xlbridge.upload import UploadOptions
-from xlbridge.upload.processing import KINDS
+from xlbridge.upload.process_kinds import KINDS
 from xlbridge.workbook import WorkbookMark, WorkbookOrigin
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 

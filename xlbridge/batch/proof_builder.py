@@ -55,7 +55,8 @@ from xlbridge.resources.references import BRANCH, REFERENCES
 from xlbridge.titles import row_text
 from xlbridge.upload import Journal, State, UploadContext
 from xlbridge.upload.lookup import FoundRecord
-from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
+from xlbridge.upload.requests import RowOutcome
+from xlbridge.upload.results import RowChange, RowLedger
 from xlbridge.workbook import WorkbookMark
 
 

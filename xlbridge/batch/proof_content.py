@@ -45,7 +45,7 @@ from xlbridge.report_forms import (
 from xlbridge.report_forms.totals import Unit
 from xlbridge.resources import Kind
 from xlbridge.titles import row_text
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.requests import RowOutcome
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.write import write_report
 

@@ -29,7 +29,8 @@ from xlbridge.upload.lookup import (
     comparable_value,
     record_reader,
 )
-from xlbridge.upload.results import RowChange, RowOutcome
+from xlbridge.upload.requests import RowOutcome
+from xlbridge.upload.results import RowChange
 from xlbridge.validation.cross_sheet import unique_keys
 
 

@@ -7,7 +7,8 @@ from xlbridge import __version__, titles
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Heading, Line, Table, Tone
 from xlbridge.upload import Job, UploadOptions
-from xlbridge.upload.results import RowLedger, RowOutcome
+from xlbridge.upload.requests import RowOutcome
+from xlbridge.upload.results import RowLedger
 
 if TYPE_CHECKING:
     from xlbridge.batch.proof_model import Proof

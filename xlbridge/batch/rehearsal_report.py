@@ -23,7 +23,7 @@ from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.sandbox.rehearsal import registry_title
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.requests import RowOutcome
 
 Place = tuple[str, str, int]
 """Place of a row: its step, its workbook's name in the plan, and Excel's row number."""

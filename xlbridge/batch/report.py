@@ -28,7 +28,8 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.upload import State
 from xlbridge.upload.planning import action_counts, token_line
-from xlbridge.upload.results import RowLedger, RowOutcome
+from xlbridge.upload.requests import RowOutcome
+from xlbridge.upload.results import RowLedger
 
 if TYPE_CHECKING:
     from xlbridge.batch.run_options import BatchConsentRequest, BatchOutcome

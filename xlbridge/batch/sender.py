@@ -51,12 +51,8 @@ from xlbridge.upload.planning import (
     RowReason,
     reason_table,
 )
-from xlbridge.upload.processing import (
-    create_processing,
-    explicit_numbers,
-    find_kind,
-    numbers_in_sheet,
-)
+from xlbridge.upload.process_kinds import explicit_numbers, find_kind
+from xlbridge.upload.process_plan import create_processing, numbers_in_sheet
 from xlbridge.upload.results import ControlTotals
 from xlbridge.validation import ValidatedSheet
 

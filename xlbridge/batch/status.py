@@ -429,7 +429,7 @@ _NOT_EQUAL = Text(
 def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
     """Return the status of a processing step."""
     # Slow to import, as it can also validate sheets of records.
-    from xlbridge.upload.processing import process_counts, processed_records
+    from xlbridge.upload.results.task_report import process_counts, processed_records
 
     job = last_processing(batch, step)
     if job is None:

@@ -29,7 +29,7 @@ from xlbridge.profiles import Profile, choose_profile, read_profile_file, save_p
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Tone
 from xlbridge.settings import Settings
 from xlbridge.upload import Journal, JournalMarker, open_context
-from xlbridge.wire.quirks import Quirks
+from xlbridge.wire.imports import Quirks
 
 if TYPE_CHECKING:
     from xlbridge.upload.first_contact import FirstContact

@@ -437,7 +437,7 @@ def complete_listings() -> Iterator[tuple[str, object]]:
 
 @_completion
 def complete_kinds() -> Iterator[tuple[str, object]]:
-    from xlbridge.upload.processing import KINDS
+    from xlbridge.upload.process_kinds import KINDS
 
     for kind in KINDS.values():
         yield kind.name, kind.final

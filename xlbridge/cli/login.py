@@ -47,7 +47,7 @@ from xlbridge.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
-    from xlbridge.wire.authentication import Authentication
+    from xlbridge.wire.operations import Authentication
 
 # Modules that need the network are imported in functions, as ``profiles`` does without it.
 

@@ -23,11 +23,12 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import ReportForms
 from xlbridge.upload import open_context
-from xlbridge.upload.processing import KINDS, find_kind
+from xlbridge.upload.process_kinds import KINDS, find_kind
 
 if TYPE_CHECKING:
     from xlbridge.upload import UploadContext
-    from xlbridge.upload.processing import ProcessKind, ProcessPlan, RecordNumbers
+    from xlbridge.upload.process_kinds import ProcessKind, RecordNumbers
+    from xlbridge.upload.process_plan import ProcessPlan
 
 
 class _Numbers(click.ParamType[tuple[int, ...]]):
@@ -124,13 +125,9 @@ def command(
     with heavy_imports():
         from xlbridge.connection import connect
         from xlbridge.resources import Mode
-        from xlbridge.upload.processing import (
-            InvalidNumbers,
-            create_processing,
-            plan_processing,
-            process_plan_json,
-            process_plan_report,
-        )
+        from xlbridge.upload.planning import process_plan_report
+        from xlbridge.upload.process_plan import InvalidNumbers, create_processing, plan_processing
+        from xlbridge.upload.results.task_report import process_plan_json
 
     with open_context(command_settings()) as context:
         try:
@@ -168,7 +165,8 @@ def _numbers(
     sheet: str | None,
 ) -> "RecordNumbers":
     """Return the numbers of the options or the file; report rows of the file that do not count."""
-    from xlbridge.upload.processing import explicit_numbers, numbers_in_sheet
+    from xlbridge.upload.process_kinds import explicit_numbers
+    from xlbridge.upload.process_plan import numbers_in_sheet
 
     if file is None:
         return explicit_numbers(kind, [number for numbers in ids for number in numbers])

@@ -20,7 +20,7 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
 from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, parse_faults
 from xlbridge.settings import read_settings
-from xlbridge.wire.quirks import NO_QUIRKS
+from xlbridge.wire.imports import NO_QUIRKS
 
 _port_option = option(
     "--port",

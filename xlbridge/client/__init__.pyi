@@ -3,7 +3,7 @@ from .diagnosis import (
     DiagnosticCheck as DiagnosticCheck,
     read_system_info as read_system_info,
 )
-from .listings.stream import Record as Record
+from .listing_stream import Record as Record
 from .outcomes import (
     Declined as Declined,
     Doubtful as Doubtful,

@@ -25,9 +25,8 @@ from typing import Any, Self
 import httpx
 
 from xlbridge.client import outcomes
-from xlbridge.client.listings.answer import ListingAnswer, record_shape, rows_of_data
-from xlbridge.client.listings.stream import EXACT_NUMBERS, FieldTest, Numbers, Record
-from xlbridge.client.listings.time_windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
+from xlbridge.client.listing_answer import ListingAnswer, record_shape, rows_of_data
+from xlbridge.client.listing_stream import EXACT_NUMBERS, FieldTest, Numbers, Record
 from xlbridge.client.operation_attributes import Operations
 from xlbridge.client.session import (
     CHECK_CREDENTIALS,
@@ -39,6 +38,7 @@ from xlbridge.client.session import (
     is_unauthorized,
     login_answer,
 )
+from xlbridge.client.time_windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
 from xlbridge.client.transport import (
     Call,
     NoAnswer,
@@ -55,7 +55,7 @@ from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, Usag
 from xlbridge.i18n import Text
 from xlbridge.settings import DEFAULT_TIMEOUT_SECONDS
 from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
-from xlbridge.wire.authentication import SYSTEM_INFO, Authentication
+from xlbridge.wire.operations import SYSTEM_INFO, Authentication
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

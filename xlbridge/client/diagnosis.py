@@ -30,7 +30,7 @@ from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import PasswordSource, Profile, ProfileSource, find_password
 from xlbridge.settings import Settings
-from xlbridge.wire.authentication import SYSTEM_INFO, SystemInfo
+from xlbridge.wire.operations import SYSTEM_INFO, SystemInfo
 
 _SKEW_SECONDS = 300.0
 

@@ -7,9 +7,9 @@ from decimal import Decimal
 from os import PathLike
 from typing import Any, Literal
 from xlbridge.client.transport import UploadFile
-from xlbridge.wire.authentication import SystemInfo
 from xlbridge.wire.financial import AllocationInput, Payable, Receivable, Statement
 from xlbridge.wire.imports import AddressingRecords, ImportLog, ImportRecords
+from xlbridge.wire.operations import SystemInfo
 from xlbridge.wire.purchasing import BuyingOrder, PurchaseOrder, PurchaseOrderAnswer, PurchaseOrderItemInput, PurchaseReason, PurchaseRequisition, PurchaseType, RequestedItemInput, SpendingLimit
 from xlbridge.wire.registry import Client, ClientCategory, ClientType, Contact, CostCentre, Product, ProductType, Supplier
 from xlbridge.wire.sales import ProductInvoice, ProductInvoiceItemInput, SalesOrder, SalesOrderInstallmentInput, SalesOrderItemInput, ServiceForecast, ServiceInvoice

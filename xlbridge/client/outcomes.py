@@ -16,12 +16,12 @@ from typing import Any, get_origin
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from xlbridge.client.listings.stream import UnexpectedContent, decode_json
+from xlbridge.client.listing_stream import UnexpectedContent, decode_json
 from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.wire import Envelope, Operation, WireModel, spellings
-from xlbridge.wire.quirks import NO_QUIRKS, Quirks
+from xlbridge.wire.imports import NO_QUIRKS, Quirks
 
 _MIN_SECRET_LENGTH = 4
 """Minimum length to mask: masking every "a" would hide the message, not the secret."""

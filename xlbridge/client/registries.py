@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.client.client import Client
-from xlbridge.client.listings.stream import Record
+from xlbridge.client.listing_stream import Record
 from xlbridge.errors import NOT_AS_DOCUMENTED, RemoteRejected, TransportError, XlbridgeError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text

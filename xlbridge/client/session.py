@@ -50,15 +50,15 @@ from xlbridge.files import file_lock, write_private
 from xlbridge.i18n import Text
 from xlbridge.processes import Instant
 from xlbridge.profiles import origin_of
-from xlbridge.wire.authentication import (
+from xlbridge.wire.imports import NO_QUIRKS, Quirks
+from xlbridge.wire.model import MINUTE_FORMAT, Operation, WireModel, format_moment, with_spellings
+from xlbridge.wire.operations import (
     AUTHENTICATE,
     SYSTEM_INFO,
     Authentication,
     Credentials,
     parse_timestamp,
 )
-from xlbridge.wire.model import MINUTE_FORMAT, Operation, WireModel, format_moment, with_spellings
-from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 
 @dataclass(frozen=True, slots=True)

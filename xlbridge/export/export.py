@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge import __version__
 from xlbridge.client import Client, Target
-from xlbridge.client.listings import CLOCK_TOLERANCE, UPDATE_FIELD, update_time
 from xlbridge.client.registries import Registries
+from xlbridge.client.time_windows import CLOCK_TOLERANCE, UPDATE_FIELD, update_time
 from xlbridge.errors import RemoteRejected, UsageError, XlbridgeError
 from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads

@@ -17,12 +17,7 @@ from itertools import islice
 from typing import Any
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import (
-    CLOCK_TOLERANCE,
-    Window,
-    WindowEnds,
-    WindowSplitter,
-)
+from xlbridge.client.time_windows import CLOCK_TOLERANCE, Window, WindowEnds, WindowSplitter
 from xlbridge.errors import NOT_AS_DOCUMENTED, TransportError, TruncatedAnswer
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.listing_model import (

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from xlbridge.client import Record
-from xlbridge.client.listings import record_shape
+from xlbridge.client.listing_answer import record_shape
 from xlbridge.errors import UsageError
 from xlbridge.export.all_listings import LISTINGS
 from xlbridge.export.filters import Filters

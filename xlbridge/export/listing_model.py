@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, get_args
 
-from xlbridge.client.listings import UNBOUNDED_WINDOW, UPDATE_FIELD, Window
+from xlbridge.client.time_windows import UNBOUNDED_WINDOW, UPDATE_FIELD, Window
 from xlbridge.export.filters import Filter, Filters, InvalidFilter, ValueKind, query_field
 from xlbridge.export.sheets import ExportColumn, Sheet, TotalsSpec
 from xlbridge.i18n import Text

@@ -12,14 +12,12 @@ from http import HTTPStatus
 from itertools import chain
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import (
+from xlbridge.client.listing_answer import ListingAnswer, RecordShape, record_shape
+from xlbridge.client.listing_stream import Numbers
+from xlbridge.client.time_windows import (
     CLOCK_TOLERANCE,
     UPDATE_FIELD,
-    ListingAnswer,
-    Numbers,
-    RecordShape,
     numbered_records,
-    record_shape,
     update_time,
 )
 from xlbridge.errors import RemoteRejected, TransportError

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, ClassVar, Self, TypedDict
 import msgspec
 from filelock import FileLock, Timeout
 
-from xlbridge.client.listings import UPDATE_FIELD, Window, update_time
+from xlbridge.client.time_windows import UPDATE_FIELD, Window, update_time
 from xlbridge.export.flatten import SURROGATE_ERRORS, CellNotes, Lines
 from xlbridge.export.sheets import encode_json
 from xlbridge.files import LocalDatabase, make_private_folder, report_write_errors

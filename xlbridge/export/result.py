@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.client.listings import WindowEnds
+from xlbridge.client.time_windows import WindowEnds
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
 from xlbridge.export.sheets import TotalTable

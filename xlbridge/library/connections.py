@@ -52,17 +52,10 @@ from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
 from xlbridge.titles import WorkProgress
 from xlbridge.upload import UploadOptions, Uploads, known_numbers, open_context
 from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
-from xlbridge.upload.processing import (
-    ProcessKind,
-    RecordNumbers,
-    create_processing,
-    explicit_numbers,
-    find_kind,
-    numbers_in_sheet,
-    plan_processing,
-    process_plan_json,
-)
+from xlbridge.upload.process_kinds import ProcessKind, RecordNumbers, explicit_numbers, find_kind
+from xlbridge.upload.process_plan import create_processing, numbers_in_sheet, plan_processing
 from xlbridge.upload.results import job_document, job_report
+from xlbridge.upload.results.task_report import process_plan_json
 
 if TYPE_CHECKING:
     from xlbridge.library.reports import PanderaSchema

@@ -28,14 +28,8 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
-from xlbridge.upload.results import (
-    ROW_COUNTS,
-    RowOutcome,
-    ensure_evidence,
-    job_document,
-    job_json,
-    row_counts,
-)
+from xlbridge.upload.requests import RowOutcome
+from xlbridge.upload.results import ROW_COUNTS, ensure_evidence, job_document, job_json, row_counts
 from xlbridge.workbook import WorkbookOrigin
 
 _REJECTED_COLUMNS = ["row", "cell", "column", "message"]

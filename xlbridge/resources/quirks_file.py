@@ -21,7 +21,7 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
-from xlbridge.wire.quirks import NO_QUIRKS, Quirks
+from xlbridge.wire.imports import NO_QUIRKS, Quirks
 
 if TYPE_CHECKING:
     from xlbridge.resources.catalogue import Catalogue

@@ -26,8 +26,8 @@ from xlbridge.files import make_private_folder, report_write_errors, write_priva
 from xlbridge.i18n import Text, active_language
 from xlbridge.processes import NEW_PROCESS_GROUP, command_line, report_start_errors
 from xlbridge.settings import Settings
-from xlbridge.wire.authentication import AUTHENTICATE
-from xlbridge.wire.quirks import NO_QUIRKS, Quirks
+from xlbridge.wire.imports import NO_QUIRKS, Quirks
+from xlbridge.wire.operations import AUTHENTICATE
 
 _FAULT_PATTERN = re.compile(
     r"(?P<kind>[a-z-]+)(?:=(?P<value>\d+(?:\.\d+)?))?(?:@(?P<share>0?\.\d+|0|1(?:\.0+)?))?"

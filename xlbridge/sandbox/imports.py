@@ -62,8 +62,8 @@ from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel, imports
 from xlbridge.wire.financial import PayableInput, ReceivableInput
+from xlbridge.wire.imports import FIRST_LINE, Quirks
 from xlbridge.wire.model import UPLOAD_FIELD, AddressingPlace
-from xlbridge.wire.quirks import FIRST_LINE, Quirks
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput

@@ -55,8 +55,8 @@ from xlbridge.wire import (
     spellings,
     with_spellings,
 )
+from xlbridge.wire.imports import NO_QUIRKS, Quirks
 from xlbridge.wire.model import UPLOAD_FIELD
-from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 _JSON_TYPES: Mapping[Any, tuple[Any, str]] = {
     bool: ((bool,), "informe true ou false"),

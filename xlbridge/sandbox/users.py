@@ -26,7 +26,7 @@ from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem
 from xlbridge.sandbox.storage import Storage, redacted_url
 from xlbridge.settings import Settings
-from xlbridge.wire.authentication import (
+from xlbridge.wire.operations import (
     AUTHENTICATE,
     SYSTEM_INFO,
     TIMESTAMP_FORMAT,

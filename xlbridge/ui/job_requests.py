@@ -27,9 +27,9 @@ from xlbridge.ui.sheet_forms import (
 )
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import Job, Resolution, UploadContext, open_context, resolve_job
+from xlbridge.upload.requests import RowOutcome
 from xlbridge.upload.results import (
     RowLedger,
-    RowOutcome,
     ensure_evidence,
     job_json,
     jobs_table,

@@ -38,20 +38,16 @@ from xlbridge.upload.planning import (
     PlannedRow,
     RowAction,
     RowReason,
+    process_plan_report,
     reason_table,
 )
-from xlbridge.upload.processing import (
-    create_processing,
-    explicit_numbers,
-    find_kind,
-    plan_processing,
-    process_plan_json,
-    process_plan_report,
-)
+from xlbridge.upload.process_kinds import explicit_numbers, find_kind
+from xlbridge.upload.process_plan import create_processing, plan_processing
 from xlbridge.upload.results import (
     ControlTotals,
     job_document,
 )
+from xlbridge.upload.results.task_report import process_plan_json
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import CellPosition, cell_position
 

@@ -58,7 +58,7 @@ from xlbridge.ui.sending import UploadRequests
 from xlbridge.ui.sheet_requests import RowRequests, SheetRequests
 from xlbridge.ui.texts import page_texts
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload.processing import KINDS
+from xlbridge.upload.process_kinds import KINDS
 
 _AGAIN = "/again"
 """Path of the request for a new launch link."""

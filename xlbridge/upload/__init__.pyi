@@ -12,6 +12,5 @@ from .journal_database import JournalMarker as JournalMarker
 from .manual_resolution import resolve_job as resolve_job
 from .options import RequestedMode as RequestedMode, UploadOptions as UploadOptions
 from .payload import sent_rows as sent_rows
-from .requests import State as State
-from .results.verdict import ItemAddresses as ItemAddresses
+from .requests import ItemAddresses as ItemAddresses, State as State
 from .uploads import InvalidSheet as InvalidSheet, Uploads as Uploads

@@ -10,9 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import chain
+from json import dumps
+from json.encoder import encode_basestring_ascii
 from operator import itemgetter
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.files import LocalDatabase
@@ -323,3 +326,23 @@ def require_reason(reason: str | None, option: str = "--again") -> None:
             ).format(option=option),
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )
+
+
+_DIGEST_BYTES = 16
+
+
+def claim_digest(text: str) -> str:
+    """Return the digest by which a row or a key is claimed."""
+    return blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def named_values(name: str, values: Sequence[Any], empty: str | None = None) -> list[str]:
+    """Return each value of a column as an item of a JSON list, with the column's name.
+
+    An empty cell's value is ``empty``; without that, it has no item.
+    """
+    opening = f", [{dumps(name)}, "
+    # Most columns have few distinct values, all of one type.
+    items = {cell: f"{opening}{encode_basestring_ascii(str(cell))}]" for cell in {*values}}
+    items[None] = "" if empty is None else f"{opening}{empty}]"
+    return list(map(items.__getitem__, values))

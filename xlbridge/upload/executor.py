@@ -2,14 +2,15 @@
 
 Batch files, single records and changes of their state are written by the same steps. A channel
 declares how its requests are made and what proves them: its sending and a look at the records for
-a doubt; that of a file is settled here, by reading its records back. Progress is reported as rows
-or records done, with the time left. Verdicts are those of the system's answers: finished logs and
-rejected requests. See the upload protocol.
+a doubt, for single records a ``RecordChannel``; that of a file is settled here, by reading its
+records back. Progress is reported as rows or records done, with the time left. Verdicts are those
+of the system's answers: finished logs and rejected requests. See the upload protocol.
 """
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,21 +18,28 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.client import Declined, Doubtful, NotExecuted, Outcome
-from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
+from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
+from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text, count_text, localized_number, untranslated
 from xlbridge.upload.lookup.snapshot import Moment, applied_rows
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import (
+from xlbridge.upload.requests import (
     NO_VERDICT,
     ItemAddresses,
     RejectedRow,
     RowOutcome,
+    State,
     Verdict,
 )
-from xlbridge.wire.imports import ImportLog
-from xlbridge.wire.quirks import Quirks
+from xlbridge.upload.row_changes import (
+    Problem,
+    RecordWrite,
+    Results,
+    WriteResult,
+    WriteState,
+    problems_note,
+)
+from xlbridge.wire.imports import ImportLog, Quirks
 
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue
@@ -463,3 +471,95 @@ def _sheet_row(job: "JobSpec", line: int | None, first_line: int) -> int | None:
         return None
     position = line - first_line
     return job.rows[position] if 0 <= position < len(job.rows) else None
+
+
+_MAX_ATTEMPTS = 3
+"""Requests for one record with lost answers before it is given up."""
+
+
+Announce = Callable[[Mapping[str, Any]], None]
+"""Records, with details, that a request is about to be sent; raises ``Withdrawn``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedWrite:
+    """Write that is ready: ``work`` executes it in a thread.
+
+    ``sends_first``: the work starts with its request, announced without details.
+    """
+
+    work: Callable[[Announce], WriteResult]
+    sends_first: bool = False
+
+
+class RecordChannel(ABC):
+    """Channel over which single records are written: creation, change or processing.
+
+    It says how a record is written and what proves that it was; all methods raise ``ApiError`` if
+    the system cannot be reached.
+    """
+
+    def before_first(self, writes: Sequence[RecordWrite]) -> None:  # noqa: B027
+        """Read what must be known before the first of a job's ``writes`` is sent."""
+
+    def find_appeared(self, writes: Sequence[RecordWrite]) -> Results:
+        """Yield the writes that must not be sent, since others have written their records."""
+        yield from ()
+
+    @abstractmethod
+    def tokens(self, write: RecordWrite) -> frozenset[str]:
+        """Return the keys of a record, which concurrent writes must not share."""
+
+    @abstractmethod
+    def prepare(self, write: RecordWrite) -> PreparedWrite:
+        """Return a write that is ready to be sent."""
+
+    @abstractmethod
+    def settle(self, writes: Sequence[RecordWrite], *, final: bool) -> Results:
+        """Yield the writes in doubt that reading back settles.
+
+        A record that is not as wanted proves something only with ``final``, once no request can
+        still arrive.
+        """
+
+    @abstractmethod
+    def check_rejected(self, writes: Sequence[RecordWrite]) -> Results:
+        """Yield the rejected writes that were made anyway."""
+
+
+def result_of(outcome: Outcome) -> WriteResult:
+    """Return the result of a write from the outcome of its request."""
+    match outcome:
+        case Executed():
+            return WriteResult(WriteState.APPLIED)
+        case Rejected(_, details):
+            return WriteResult(WriteState.REJECTED, problems_note(problems_of(details)))
+        case NotExecuted(reason):
+            return WriteResult(WriteState.NOT_APPLIED, stop=TransportError(reason))
+        case Doubtful(reason):
+            return with_reason(WriteState.DOUBTFUL, reason, refusal=outcome.refusal)
+
+
+def result_of_absence(write: RecordWrite, lost: Text, column: str | None = None) -> WriteResult:
+    """Return the result of a write in doubt whose record proves to be as before.
+
+    After a refusal as plain text it is rejected for that reason. Else it may be sent again, three
+    times at most in one upload; ``lost`` says that the system did not answer ``{n}`` requests.
+    """
+    if write.detail.get("refusal"):
+        return WriteResult(WriteState.REJECTED, problems_note(write.problems))
+    if write.attempts < _MAX_ATTEMPTS:
+        return WriteResult(WriteState.NOT_APPLIED)
+    return with_reason(WriteState.NOT_WRITTEN, lost.format(n=write.attempts), column)
+
+
+def with_reason(
+    state: WriteState, reason: Text, column: str | None = None, **detail: Any
+) -> WriteResult:
+    """Return a result with a single problem, and further details."""
+    return WriteResult(state, {**problems_note([(column, reason)]), **detail})
+
+
+def problems_of(details: Iterable[ErrorDetail]) -> list[Problem]:
+    """Return the system's messages about a rejected record."""
+    return [(detail.key or None, untranslated(detail.value)) for detail in details if detail.value]

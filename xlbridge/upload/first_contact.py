@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import structs
 
 from xlbridge.client import Client, Executed, Outcome, Rejected, UploadFile
-from xlbridge.client.listings import update_time
+from xlbridge.client.time_windows import update_time
 from xlbridge.errors import ApiError
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Column, Kind, Resource
@@ -28,7 +28,7 @@ from xlbridge.upload.executor import is_about
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import RowValues
 from xlbridge.upload.payload import frame_of_rows
-from xlbridge.upload.results.verdict import has_two_spellings
+from xlbridge.upload.requests import has_two_spellings
 from xlbridge.wire import Operation, format_moment, record_model
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN, RECEIVABLE_LIST_OPEN
 from xlbridge.wire.imports import (
@@ -36,9 +36,9 @@ from xlbridge.wire.imports import (
     ImportLog,
     ImportQuery,
     ImportState,
+    Quirks,
     split_line_number,
 )
-from xlbridge.wire.quirks import Quirks
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook.edit import with_headers

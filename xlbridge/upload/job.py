@@ -20,8 +20,7 @@ from xlbridge.resources import Mode
 from xlbridge.titles import number_in_row, sheet_row
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.requests import Request, State, merge_reasons
-from xlbridge.upload.results.verdict import ItemAddresses
+from xlbridge.upload.requests import ItemAddresses, Request, State, merge_reasons
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
 

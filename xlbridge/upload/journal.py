@@ -45,10 +45,17 @@ from xlbridge.upload.journal_database import (
     value_of_json,
 )
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
-from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan
-from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.requests import Request, State, StoredRequests, StoredSnapshots, request_key
-from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
+from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowAction, RowPlan
+from xlbridge.upload.requests import (
+    ItemAddresses,
+    Request,
+    RowOutcome,
+    State,
+    StoredRequests,
+    StoredSnapshots,
+    Verdict,
+    request_key,
+)
 from xlbridge.upload.row_changes import (
     PlannedChange,
     RecordTask,

@@ -11,9 +11,8 @@ from xlbridge.upload.claims import require_reason
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.requests import State
+from xlbridge.upload.requests import RejectedRow, RowOutcome, State, Verdict
 from xlbridge.upload.results.result_files import ensure_evidence
-from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
 _NOT_APPLIED = Text(
     pt="Não está no sistema, segundo {who}: {reason}",

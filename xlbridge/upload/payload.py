@@ -21,13 +21,12 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.settings import ParseOptions, WorkbookLimits
-from xlbridge.upload.claims import RowClaims
+from xlbridge.upload.claims import RowClaims, claim_digest, named_values
 from xlbridge.upload.job import NO_POSITION, Job, file_hash
-from xlbridge.upload.lookup.row_lookup import business_keys, claim_digest, named_values
+from xlbridge.upload.lookup.comparison import business_keys
 from xlbridge.upload.lookup.snapshot import RowTable, RowValues, column_values
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
-from xlbridge.upload.results.verdict import ItemAddresses, item_column, items_of_records
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason
+from xlbridge.upload.requests import ItemAddresses, item_column, items_of_records
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import type_rows
 from xlbridge.validation.header_row import match_header

@@ -24,22 +24,21 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ReadBack, RecordChange, operation_named
-from xlbridge.upload.executor import SharedPause, send_once
-from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.comparison import differing_lists
-from xlbridge.upload.lookup.row_lookup import RowMatcher
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, RowValues
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowReason
-from xlbridge.upload.record_dispatch import (
+from xlbridge.upload.executor import (
     Announce,
     PreparedWrite,
     RecordChannel,
+    SharedPause,
     result_of,
     result_of_absence,
+    send_once,
     with_reason,
 )
+from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.bulk_lookup import read_snapshot
+from xlbridge.upload.lookup.comparison import RowMatcher, differing_lists
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, RowValues
+from xlbridge.upload.planning.planned_row import PlannedRow, RowReason
 from xlbridge.upload.row_changes import (
     RecordTask,
     RecordWrite,

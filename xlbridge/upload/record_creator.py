@@ -20,11 +20,25 @@ from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy, ReadBack, RecordCreation
-from xlbridge.upload.executor import SharedPause, Withdrawn, send_once
+from xlbridge.upload.executor import (
+    Announce,
+    PreparedWrite,
+    RecordChannel,
+    SharedPause,
+    Withdrawn,
+    problems_of,
+    result_of,
+    result_of_absence,
+    send_once,
+    with_reason,
+)
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
-from xlbridge.upload.lookup.row_lookup import business_keys, comparable_value
+from xlbridge.upload.lookup.comparison import (
+    business_keys,
+    comparable_value,
+    differing_lists,
+)
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
@@ -32,19 +46,11 @@ from xlbridge.upload.lookup.snapshot import (
     Presence,
     Snapshot,
     TypedRows,
+    filled_columns,
     find_new,
     values_of,
 )
-from xlbridge.upload.record_dispatch import (
-    Announce,
-    PreparedWrite,
-    RecordChannel,
-    problems_of,
-    result_of,
-    result_of_absence,
-    with_reason,
-)
-from xlbridge.upload.results.verdict import has_two_spellings
+from xlbridge.upload.requests import has_two_spellings
 from xlbridge.upload.row_changes import (
     Problem,
     RecordWrite,

@@ -25,8 +25,7 @@ from xlbridge.upload.executor import (
 )
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Moment
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import RowOutcome, Verdict, failure_of_log, has_two_spellings
+from xlbridge.upload.requests import RowOutcome, State, Verdict, failure_of_log, has_two_spellings
 from xlbridge.wire.imports import (
     IMPORT_LOG,
     IMPORT_PROCESS,

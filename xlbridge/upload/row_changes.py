@@ -29,9 +29,8 @@ from xlbridge.upload.journal_database import (
     json_texts,
     transaction,
 )
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
-from xlbridge.upload.requests import request_key
-from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.planning.planned_row import RowAction, RowReason
+from xlbridge.upload.requests import RejectedRow, RowOutcome, Verdict, request_key
 
 PlannedChange = tuple[int, int, str, str | None, int, Mapping[str, Any] | None]
 """Position of a row among those of its request, or if the plan leaves it out, of the plan; its

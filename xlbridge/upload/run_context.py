@@ -17,17 +17,15 @@ from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.comparison import lookups_for
 from xlbridge.upload.lookup.snapshot import RowTable, RowValues, Snapshot
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import changed_plan
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.requests import NO_VERDICT, RejectedRow, RowOutcome, State, Verdict
 from xlbridge.wire import Operation
-from xlbridge.wire.imports import ImportQuery
-from xlbridge.wire.quirks import Quirks
+from xlbridge.wire.imports import ImportQuery, Quirks
 
 _LOGGER = logging.getLogger(__name__)
 

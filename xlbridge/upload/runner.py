@@ -19,8 +19,7 @@ from xlbridge.resources import Resource
 from xlbridge.upload import remote_import
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.comparison import filled_columns
-from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.comparison import lookups_for
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
@@ -28,12 +27,12 @@ from xlbridge.upload.lookup.snapshot import (
     RowSnapshot,
     Snapshot,
     TypedRows,
+    filled_columns,
     values_of,
 )
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
-from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import LostField, RowOutcome, has_two_spellings
+from xlbridge.upload.planning.planned_row import RowAction
+from xlbridge.upload.requests import LostField, RowOutcome, State, has_two_spellings
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext

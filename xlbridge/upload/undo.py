@@ -24,7 +24,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.row_lookup import blank_values
+from xlbridge.upload.lookup.comparison import blank_values
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
@@ -34,12 +34,19 @@ from xlbridge.upload.lookup.snapshot import (
     RowValues,
 )
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
-from xlbridge.upload.planning.planned_row import Difference, JobPlan, PlannedRow, StoredRow
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.consent import left_report
+from xlbridge.upload.planning.planned_row import (
+    Difference,
+    JobPlan,
+    PlannedRow,
+    RowAction,
+    RowReason,
+    StoredRow,
+)
 from xlbridge.upload.record_changer import PresentRecord
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
-from xlbridge.upload.results.undo_report import empty_undo_report, left_report
+from xlbridge.upload.results.task_report import empty_undo_report
 from xlbridge.upload.row_changes import RecordTask, Values
 
 

@@ -525,7 +525,7 @@ def _not_changeable(resource: Resource) -> UsageError:
     A change might empty what the system does not show, and nothing would tell. Some records can be
     reversed and sent anew, by a processing that has the path of their creation.
     """
-    from xlbridge.upload.processing import KINDS  # Few uploads need it.
+    from xlbridge.upload.process_kinds import KINDS  # Few uploads need it.
 
     create = resource.create
     kinds = (

@@ -1,4 +1,5 @@
 from .bulk_lookup import record_reader as record_reader
+from .comparison import RowMatcher as RowMatcher, comparable_value as comparable_value
 from .links import (
     LinkResolver as LinkResolver,
     ReferenceProblem as ReferenceProblem,
@@ -9,7 +10,6 @@ from .links import (
     texts_of_column as texts_of_column,
 )
 from .online_check import OnlineCheck as OnlineCheck
-from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value
 from .snapshot import (
     CODE_SEPARATOR as CODE_SEPARATOR,
     FoundRecord as FoundRecord,

@@ -8,19 +8,16 @@ from math import inf
 from types import MappingProxyType
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import (
-    FieldTest,
-    complete_listings_for,
-    listing_cap,
-    numbered_records,
-)
+from xlbridge.client.listing_stream import FieldTest
+from xlbridge.client.time_windows import complete_listings_for, listing_cap, numbered_records
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import Lookup, operation_named
 from xlbridge.upload.journal_database import batched
-from xlbridge.upload.lookup.comparison import compare_rows
-from xlbridge.upload.lookup.row_lookup import (
+from xlbridge.upload.lookup.comparison import (
+    Comparison,
+    Key,
     NearRecord,
     RowMatcher,
     SoughtRecords,
@@ -28,9 +25,11 @@ from xlbridge.upload.lookup.row_lookup import (
 )
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
+    ColumnsRow,
     LookupResult,
     NearKey,
     RecordTable,
+    RowSnapshot,
     RowValues,
     Snapshot,
     TypedRows,
@@ -534,3 +533,52 @@ class _RecordReader:
         for search in self._sought.values():
             search.clear()
             search.proven = False
+
+
+def compare_rows(
+    matcher: RowMatcher,
+    rows: TypedRows,
+    keys: Sequence[Mapping[str, Sequence[str]] | None],
+    found: Sequence[Sequence[int]],
+    records: RecordTable,
+    fields: Collection[str],
+) -> list[RowSnapshot | None]:
+    """Return the rows with the remote records found for them, compared column by column.
+
+    ``keys`` has the columns of comparable values by which each row was looked up, None for a row
+    that was not. ``found`` are the positions of each row's records. Only ``fields`` that the
+    records have are compared.
+    """
+    if any(len(positions) > 1 for positions in found):
+        found = _deduplicate(matcher, found, records)
+    pairs = [(at, record) for at, positions in enumerate(found) for record in positions]
+    comparison = Comparison(matcher, rows, records, pairs)
+    if pairs:
+        comparison.compare(fields)
+    snapshot: list[RowSnapshot | None] = []
+    end = 0
+    for at, (key, positions) in enumerate(zip(keys, found, strict=True)):
+        begin, end = end, end + len(positions)
+        if key is None:
+            snapshot.append(None)
+            continue
+        values = ColumnsRow(comparison.columns, at)
+        of_row = tuple([comparison.record(pair, values) for pair in range(begin, end)])
+        snapshot.append(RowSnapshot(ColumnsRow(key, at), of_row, values))
+    return snapshot
+
+
+def _deduplicate(
+    matcher: RowMatcher, found: Sequence[Sequence[int]], records: RecordTable
+) -> Sequence[Sequence[int]]:
+    """Return the records of each row without repetitions of a complete code."""
+    parts = [matcher.texts(name, records.column(name)) for name in matcher.declared.codes]
+
+    def code(position: int) -> Key | int:
+        key = tuple([part[position] for part in parts])
+        return position if None in key or not key else key
+
+    return [
+        positions if len(positions) < 2 else tuple({code(at): at for at in positions}.values())
+        for positions in found
+    ]

@@ -17,8 +17,8 @@ from xlbridge.resources.links import linked_catalogue
 from xlbridge.resources.references import REFERENCES, Link
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
+from xlbridge.upload.lookup.comparison import lookups_of_rows
 from xlbridge.upload.lookup.links import LinkResolver
-from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.snapshot import RowTable
 from xlbridge.upload.options import Progress
 from xlbridge.validation import ValidatedSheet

@@ -443,3 +443,9 @@ class Moment(StrEnum):
     AFTER = "after"
     CODES = "codes"
     IDENTICAL = "identical"
+
+
+def filled_columns(name: str, items: Sequence[Mapping[str, Any]] | None) -> set[str]:
+    """Return the columns in which items of a list have a value, as ``list.column``."""
+    filled = (column for item in items or () for column, v in item.items() if v is not None)
+    return {f"{name}.{column}" for column in filled}

@@ -3,6 +3,7 @@ from .consent import (
     Confirmed as Confirmed,
     Consent as Consent,
     ConsentRequest as ConsentRequest,
+    process_plan_report as process_plan_report,
     reason_table as reason_table,
 )
 from .corrected_rows import (
@@ -13,9 +14,10 @@ from .plan_builder import (
     PlannedSheet as PlannedSheet,
     may_be_sent as may_be_sent,
 )
-from .planned_row import PlannedRow as PlannedRow, token_line as token_line
-from .row_reasons import (
+from .planned_row import (
+    PlannedRow as PlannedRow,
     RowAction as RowAction,
     RowReason as RowReason,
     action_counts as action_counts,
+    token_line as token_line,
 )

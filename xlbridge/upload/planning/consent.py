@@ -1,18 +1,21 @@
-"""Consent to an upload: the request with the plan and its token, and non-interactive answers."""
+"""Consent to what a job writes: the plans of uploads, undos and processings as they are shown, each
+with its token, and non-interactive answers."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from xlbridge import titles
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, count_text, joined
+from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import (
     Heading,
     Line,
     Report,
     ReportForms,
     Table,
+    Tone,
     Value,
     group_by_reason,
     list_first,
@@ -20,9 +23,15 @@ from xlbridge.report_forms import (
 from xlbridge.resources import Column
 from xlbridge.titles import row_text
 from xlbridge.upload.job import Job
-from xlbridge.upload.planning.planned_row import PlannedRow, token_line
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts
-from xlbridge.upload.results.undo_report import undo_plan_report
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.planning.planned_row import (
+    PlannedRow,
+    RowAction,
+    RowReason,
+    action_counts,
+    token_line,
+)
+from xlbridge.upload.results.row_ledger import RowLedger
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
@@ -30,6 +39,9 @@ if TYPE_CHECKING:
 
 _SHOWN_ROWS = 5
 """Rows that the plan names for each reason."""
+
+_SHOWN_RECORDS = 10
+"""Records, or rows left, that are named for each reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +88,6 @@ class ConsentRequest:
         if self.undo_plan is not None:
             return self.undo_plan
         if spec.mode.channel.of_listing:
-            # Imported here, since it loads operations that other commands do not need.
-            from xlbridge.upload.processing.plan import process_plan_report
-
             hidden = job.notes.hidden
             return process_plan_report(spec.resource, self.target, self.planned, self.token, hidden)
         not_created = [row for row in self.planned if not row.is_created]
@@ -205,6 +214,168 @@ _SET_ASIDE = Text(
     pt="{n:deixada|deixadas} de fora",
     en="{n:set aside|set aside}",
 )
+
+
+_NOT_SHOWN_YET = Text(
+    pt="o sistema ainda não mostra o que este envio gravou; desfaça-o de novo em alguns minutos",
+    en="the system does not show yet what this upload has written; undo it again in a few minutes",
+)
+
+_BY_HAND = Text(
+    pt="{reason}; confira e desfaça manualmente no sistema",
+    en="{reason}; check it in the system and undo it by hand",
+)
+
+
+def left_text(row: PlannedRow) -> Text:
+    """Return why a row is not reversed, with what to do by hand; the system's message, if it has
+    refused the reversal."""
+    if row.reason is RowReason.SHOWN_LATE:
+        return _NOT_SHOWN_YET
+    return row.why or _BY_HAND.format(reason=row.text)
+
+
+def left_rows(journal: Journal, job: Job) -> list[PlannedRow]:
+    """Return the rows that an undo does not reverse."""
+    refused = [
+        PlannedRow(rejected.row or 0, RowAction.HELD, RowReason.CHANGED, why=rejected.message)
+        for rejected in journal.changes.rejections(job.id)
+    ]
+    return sorted([*journal.plan_of(job), *refused], key=lambda row: row.row)
+
+
+def left_report(left: Iterable[PlannedRow], undone_before: Mapping[str, int]) -> Report:
+    """Return the report of the rows that an undo leaves, by reason, and of those undone before."""
+    groups = group_by_reason((left_text(row), row_text(row.row)) for row in left)
+    sentences = [
+        _LEFT.format(n=count_text(len(rows)), message=reason, rows=list_first(rows, _SHOWN_RECORDS))
+        for reason, rows in groups.items()
+    ]
+    return Report(
+        remarks=[
+            _BEFORE.format(n=count_text(count), undo=undo) for undo, count in undone_before.items()
+        ],
+        tables=[
+            Table(sheet=_LEFT_ROWS, lines=[Line(tone=Tone.OPEN, text=text) for text in sentences])
+        ],
+    )
+
+
+_LEFT_ROWS = Text(pt="Linhas não desfeitas", en="Rows not undone")
+
+_LEFT = Text(
+    pt="  {n} {n:linha não desfeita|linhas não desfeitas}: {message} ({n:linha|linhas} {rows})",
+    en="  {n} {n:row|rows} not undone: {message} ({n:row|rows} {rows})",
+)
+
+_BEFORE = Text(
+    pt="  {n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
+    en="  {n} {n:row was|rows were} already undone by {undo}",
+)
+
+
+def undo_plan_report(journal: Journal, job: Job, place: str) -> Report:
+    """Return the plan of an undo in the system at ``place``, before it is confirmed."""
+    title = Text(
+        pt="Plano: desfazer o envio {job} em {place} · linhas a desfazer: {rows}; "
+        "não desfeitas: {left}",
+        en="Plan: undo the upload {job} in {place} · rows to undo: {rows}; not undone: {left}",
+    )
+    left = left_rows(journal, job)
+    return replace(
+        left_report(left, RowLedger.of(journal, job).undone_before(job)),
+        title=title.format(
+            job=job.spec.undo_of, place=place, rows=len(job.spec.rows), left=len(left)
+        ),
+        next_steps=[token_line(job.token)],
+    )
+
+
+ALREADY = Text(pt="já processado", en="already processed")
+
+
+def process_plan_report(
+    listing: str, target: "Target", rows: Sequence[PlannedRow], token: str, hidden: int
+) -> Report:
+    """Return the plan of a processing, ending with the token.
+
+    ``hidden`` counts the records in hidden rows.
+    """
+    # Imported here, since it loads operations that other commands do not need.
+    from xlbridge.upload.process_kinds import RecordStatus, find_kind
+
+    counts = Counter(row.action for row in rows)
+    unknown = sum(row.action.writes and row.status == RecordStatus.UNKNOWN for row in rows)
+    warnings = {_NOT_SHOWN.format(n=unknown): unknown, _IN_HIDDEN_ROWS.format(n=hidden): hidden}
+    if counts[RowAction.PROCESS]:
+        warnings[untranslated("  {text}").format(text=find_kind(listing).final)] = 1
+    return Report(
+        title=_PROCESS_PLAN.format(
+            listing=listing,
+            place=target.label,
+            n=counts[RowAction.PROCESS],
+            already=counts[RowAction.UNCHANGED],
+            left=counts[RowAction.HELD],
+        ),
+        remarks=[warning for warning, count in warnings.items() if count],
+        tables=[
+            record_table((_ACTION_NAMES[row.action], row.why, int(row.record or 0)) for row in rows)
+        ],
+        next_steps=[token_line(token)] if counts[RowAction.PROCESS] else [],
+    )
+
+
+_PROCESS_PLAN = Text(
+    pt="Plano: processar {listing} em {place} · a processar: {n}; já processados: {already}; "
+    "não podem ser processados: {left}",
+    en="Plan: process {listing} in {place} · to process: {n}; already done: {already}; cannot "
+    "be processed: {left}",
+)
+
+
+_NOT_SHOWN = Text(
+    pt="  {n:para 1 registro|para {n} registros} o sistema não informa se já "
+    "{n:foi processado|foram processados}",
+    en="  for {n} {n:record|records} the system does not show whether {n:it was|they were} "
+    "already processed",
+)
+
+
+_IN_HIDDEN_ROWS = Text(
+    pt="  {n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?) e "
+    "também {n:conta|contam}",
+    en="  {n} {n:is in a hidden row|are in hidden rows} of the sheet (a filter?) and "
+    "{n:is|are} included",
+)
+
+
+_ACTION_NAMES: Mapping[RowAction, Text] = {
+    RowAction.PROCESS: Text(pt="processar", en="process"),
+    RowAction.UNCHANGED: ALREADY,
+    RowAction.HELD: Text(pt="fica de fora", en="left out"),
+}
+
+
+def record_table(records: Iterable[tuple[Text, Text | str | None, int]]) -> Table:
+    """Return the action or outcome of records and the remark on it, with their numbers."""
+    groups = group_by_reason(((name, remark), number) for name, remark, number in records)
+    sentence, with_remark = untranslated("  • {numbers}: {name}"), untranslated("{text}; {remark}")
+    lines = []
+    for (name, remark), numbers in groups.items():
+        shown = list_first(numbers, _SHOWN_RECORDS)
+        text = sentence.format(numbers=shown, name=name)
+        if remark is not None:
+            text = with_remark.format(text=text, remark=remark)
+        lines.append(Line((shown, name, remark), text=text))
+    return Table(
+        sheet=titles.RECORDS,
+        headings=(
+            Heading(titles.RECORD),
+            Heading(titles.STATE),
+            Heading(titles.REASON, words=True),
+        ),
+        lines=lines,
+    )
 
 
 Consent = Callable[[ConsentRequest], bool]

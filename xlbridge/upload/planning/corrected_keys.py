@@ -22,10 +22,9 @@ from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, read_snapshot
-from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
+from xlbridge.upload.lookup.comparison import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.snapshot import Matching, RowValues, TypedRows
-from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowPlan, RowReason
 
 if TYPE_CHECKING:
     from xlbridge.upload.payload import SheetSource

@@ -21,10 +21,9 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Matching
 from xlbridge.upload.payload import SheetSource
 from xlbridge.upload.planning.corrected_keys import sent_with_other_key
-from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowPlan, RowReason
+from xlbridge.upload.requests import RowOutcome, reasons_by_row
 from xlbridge.upload.results.row_ledger import RowLedger
-from xlbridge.upload.results.verdict import RowOutcome, reasons_by_row
 from xlbridge.upload.row_changes import RowChanges
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.header_row import header_key

@@ -22,7 +22,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import record_reader
-from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
+from xlbridge.upload.lookup.comparison import blank_values, lookups_of_rows
 from xlbridge.upload.lookup.snapshot import (
     FoundRecord,
     LookupResult,
@@ -35,8 +35,13 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.payload import SheetSource, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.corrected_keys import rows_with_corrected_keys
-from xlbridge.upload.planning.planned_row import Difference, PlannedRow, RowPlan
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.planned_row import (
+    Difference,
+    PlannedRow,
+    RowAction,
+    RowPlan,
+    RowReason,
+)
 from xlbridge.validation import ValidatedSheet
 
 _LOOKUP_REJECTED = Text(

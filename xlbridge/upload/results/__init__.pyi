@@ -20,4 +20,3 @@ from .status_copy import (
     codes_of_sheet as codes_of_sheet,
     write_status_copy as write_status_copy,
 )
-from .verdict import RowOutcome as RowOutcome

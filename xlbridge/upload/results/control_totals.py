@@ -33,13 +33,12 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.names import coded_title
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.results.row_ledger import RowChange, RowLedger
-from xlbridge.upload.results.verdict import (
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
+from xlbridge.upload.requests import (
     RowOutcome,
     parse_item_column,
 )
+from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,14 +1,15 @@
 """Report of an upload: its content, and the JSON of the contract."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
 from xlbridge.files import as_arguments, path_beside, short_path
-from xlbridge.i18n import Text, count_text, joined, untranslated
+from xlbridge.i18n import Text, count_text, joined, untranslated, without_values
 from xlbridge.report_forms import (
     Grade,
     Heading,
@@ -24,21 +25,20 @@ from xlbridge.resources import Resource
 from xlbridge.titles import row_text, sheet_row
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.requests import State
+from xlbridge.upload.requests import (
+    LostField,
+    RejectedRow,
+    RowOutcome,
+    State,
+    has_open_name,
+    parse_item_column,
+)
 from xlbridge.upload.results.row_ledger import (
     LaterRows,
     RowLedger,
     changed_ledger,
     counts_in,
     rejected_now,
-)
-from xlbridge.upload.results.verdict import (
-    DriftedRule,
-    LostField,
-    RejectedRow,
-    RowOutcome,
-    drifted_rules,
-    has_open_name,
 )
 
 _SHOWN_ROWS = 10
@@ -454,6 +454,29 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
     settles = job.settles_at
     moment = "–" if settles is None else f"{settles:%d/%m/%Y %H:%M:%S}"
     return _NEXT_STEPS.get(job.state, _RESUME).format(settled=moment, **known)
+
+
+@dataclass(frozen=True, slots=True)
+class DriftedRule:
+    """Rule missing from the schema: its column, the message without values, and the row count."""
+
+    column: str | None
+    rule: str
+    rows: int
+
+
+def drifted_rules(rejections: Iterable[RejectedRow]) -> list[DriftedRule]:
+    """Count the rejected rows by rule, the most frequent first.
+
+    Messages that differ only in values count as one rule.
+    """
+    counts: Counter[tuple[str | None, str]] = Counter()
+    for row in rejections:
+        if row.itself:
+            item = None if row.column is None else parse_item_column(row.column)
+            column = f"{item[0]}.{item[2]}" if item else row.column
+            counts[column, without_values(str(row.message))] += 1
+    return [DriftedRule(column, rule, rows) for (column, rule), rows in counts.most_common()]
 
 
 def _drift_remarks(job: Job, rules: Sequence[DriftedRule]) -> Iterator[Text]:

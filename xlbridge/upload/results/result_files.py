@@ -20,12 +20,17 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, file_hash
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot
-from xlbridge.upload.requests import State, StoredSnapshot
+from xlbridge.upload.requests import (
+    RowOutcome,
+    State,
+    StoredSnapshot,
+    item_column,
+    parse_item_column,
+)
 from xlbridge.upload.results.control_totals import UploadRows, upload_summary
 from xlbridge.upload.results.report import history_table, job_json, upload_report
 from xlbridge.upload.results.row_ledger import messages_of
-from xlbridge.upload.results.undo_report import undo_json, undo_report
-from xlbridge.upload.results.verdict import RowOutcome, item_column, parse_item_column
+from xlbridge.upload.results.task_report import process_json, process_report, undo_json, undo_report
 from xlbridge.workbook import cell_position
 
 if TYPE_CHECKING:
@@ -258,9 +263,6 @@ def job_report(
     of rejected rows, which control totals have, too.
     """
     if job.spec.mode.channel.of_listing:
-        # The modules for processing are rarely needed, and slow to import.
-        from xlbridge.upload.processing.report import process_report
-
         return process_report(journal, job)
     if job.spec.undo_of is not None:
         return undo_report(journal, job)
@@ -270,8 +272,6 @@ def job_report(
 def job_document(journal: Journal, job: Job) -> dict[str, Any]:
     """Return the report of an upload, an undo or a processing as JSON."""
     if job.spec.mode.channel.of_listing:
-        from xlbridge.upload.processing.report import process_json
-
         return process_json(journal, job)
     return job_json(journal, job) if job.spec.undo_of is None else undo_json(journal, job)
 

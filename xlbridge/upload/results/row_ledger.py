@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 
 from xlbridge.i18n import Text, joined
 from xlbridge.upload.job import Job
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, RowOutcome
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason
+from xlbridge.upload.requests import REJECTED_AS_A_WHOLE, RejectedRow, RowOutcome, State
 
 if TYPE_CHECKING:
     from xlbridge.upload.journal import Journal

@@ -24,7 +24,7 @@ from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, read_snapshot
 from xlbridge.upload.lookup.links import texts_of_column
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
 from xlbridge.upload.payload import sent_rows
-from xlbridge.upload.requests import State
+from xlbridge.upload.requests import ItemAddresses, RowOutcome, State
 from xlbridge.upload.results.control_totals import (
     ControlTotals,
     UploadRows,
@@ -32,7 +32,6 @@ from xlbridge.upload.results.control_totals import (
     upload_summary,
 )
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
-from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome
 from xlbridge.validation.cells import display
 from xlbridge.validation.header_row import find_header_row, header_key, key_column
 from xlbridge.validation.sheet_choice import child_cells

@@ -18,6 +18,11 @@ from typing import Any
 
 from xlbridge.i18n import Text
 
+__all__ = [
+    "FieldTest",
+    "Numbers",
+]
+
 
 class UnexpectedContent(ValueError):
     """A body is not what the interface documents; ``truncated`` if it was cut short."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import RemoteRejected, UsageError, find_named
 from xlbridge.i18n import Text
-from xlbridge.upload.results.verdict import failure_of_log
+from xlbridge.upload.requests import failure_of_log
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
 from xlbridge.wire.sales import (
@@ -38,6 +38,14 @@ from xlbridge.wire.stock import (
 if TYPE_CHECKING:
     from xlbridge.client import Client
     from xlbridge.wire import WireModel
+
+__all__ = [
+    "KINDS",
+    "ProcessKind",
+    "RecordNumbers",
+    "explicit_numbers",
+    "find_kind",
+]
 
 Record = Mapping[str, Any]
 StateOfLog = Callable[[ImportLog], ImportState | None]

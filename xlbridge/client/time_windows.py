@@ -21,6 +21,19 @@ from typing import Any, TypeVar, get_origin
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
 
+__all__ = [
+    "CLOCK_TOLERANCE",
+    "UNBOUNDED_WINDOW",
+    "UPDATE_FIELD",
+    "Window",
+    "WindowEnds",
+    "WindowSplitter",
+    "complete_listings_for",
+    "listing_cap",
+    "numbered_records",
+    "update_time",
+]
+
 MINUTE = timedelta(minutes=1)
 """Resolution of windows: the interface accepts ``dd/MM/yyyy HH:mm``."""
 

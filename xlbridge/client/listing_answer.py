@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from xlbridge.client.listings import stream
+from xlbridge.client import listing_stream as stream
 from xlbridge.client.outcomes import (
     SecretRedactor,
     classify_envelope,
@@ -29,6 +29,12 @@ from xlbridge.errors import TransportError, TruncatedAnswer, UnknownFields
 from xlbridge.i18n import Text
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
+
+__all__ = [
+    "ListingAnswer",
+    "RecordShape",
+    "record_shape",
+]
 
 _MAX_LISTING, _PART_BYTES = 4 * 2**30, 2**16
 """Bytes of the longest listing, unpacked, and of its parts that must come in time."""

@@ -1,9 +1,10 @@
-"""Report of a processing: the outcome of each record, and the JSON of the contract."""
+"""Reports of processings and undos: the outcome of each record, the rows that are left with their
+reasons, and the JSON of the contract."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
 from xlbridge.i18n import Text, count_text, joined, untranslated
@@ -11,17 +12,33 @@ from xlbridge.report_forms import (
     Grade,
     Line,
     Report,
+    ReportForms,
     Table,
 )
+from xlbridge.titles import sheet_row
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.processing.plan import ALREADY, ProcessPlan, record_table
-from xlbridge.upload.requests import State
+from xlbridge.upload.planning.consent import (
+    ALREADY,
+    left_report,
+    left_rows,
+    left_text,
+    record_table,
+)
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
+from xlbridge.upload.requests import RowOutcome, State
 from xlbridge.upload.results.report import decision_step, evidence_remarks
-from xlbridge.upload.results.verdict import RowOutcome
+from xlbridge.upload.results.row_ledger import RowLedger, row_counts
 from xlbridge.upload.row_changes import WriteState
+
+if TYPE_CHECKING:
+    from xlbridge.upload.process_plan import ProcessPlan
+
+__all__ = [
+    "process_counts",
+    "process_plan_json",
+    "processed_records",
+]
 
 _CHECKED = Text(pt="conferido por {who}: {reason}", en="checked by {who}: {reason}")
 
@@ -141,14 +158,14 @@ def _any_rejected(records: Iterable[ProcessedRecord]) -> bool:
     )
 
 
-def process_plan_json(plan: ProcessPlan) -> dict[str, Any]:
+def process_plan_json(plan: "ProcessPlan") -> dict[str, Any]:
     """Return the plan of a processing as JSON, with the fields of its report."""
     in_sheet = bool(plan.numbers.file)
     records = [_before_sending(record, in_sheet=in_sheet) for record in plan.rows]
-    return _json(plan.kind.name, records, plan.token, None)
+    return _process_json(plan.kind.name, records, plan.token, None)
 
 
-def _json(
+def _process_json(
     listing: str, records: Sequence[ProcessedRecord], token: str, job: Job | None
 ) -> dict[str, Any]:
     return {
@@ -167,7 +184,7 @@ def _json(
 
 def process_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return a processing as JSON. See the product brief, ``process LISTING``."""
-    return _json(job.spec.resource, processed_records(journal, job), job.token, job)
+    return _process_json(job.spec.resource, processed_records(journal, job), job.token, job)
 
 
 def process_report(journal: Journal, job: Job) -> Report:
@@ -257,5 +274,138 @@ _UNFINISHED = Text(
         en="Processed: {processed} of {read}; already done: {already}; rejected: {rejected}; "
         "not sent: {waiting}; in doubt: {doubtful}{why}. To continue, use “Continue” under "
         "Uploads.",
+    ),
+)
+
+
+def undo_counts(journal: Journal, job: Job) -> dict[str, int]:
+    """Return the counts of an undo's rows; ``read`` is the sum of the others."""
+    counts = row_counts(journal, job)
+    return {
+        "read": counts["read"],
+        "undone": counts["accepted"],
+        "left": counts["held"] + counts["rejected"],
+        "unknown": counts["unknown"],
+    }
+
+
+def undo_json(journal: Journal, job: Job) -> dict[str, Any]:
+    """Return an undo as JSON. See the product brief, ``undo JOB``."""
+    return _undo_json(
+        job.spec.undo_of,
+        job.spec.resource,
+        undo_counts(journal, job),
+        left_rows(journal, job),
+        job.token,
+        job,
+        job.notes.target,
+    )
+
+
+def _undo_json(
+    undo_of: str | None,
+    resource: str,
+    counts: Mapping[str, int],
+    left: Iterable[PlannedRow],
+    token: str,
+    job: Job | None,
+    target: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "job": None if job is None else job.id,
+        "undo_of": undo_of,
+        "state": State.DONE.public if job is None else job.public_state,
+        "target": target,
+        "resource": resource,
+        "rows": dict(counts),
+        "left": [
+            {"row": sheet_row(row.row), "reason": row.reason, "message": str(left_text(row))}
+            for row in left
+        ],
+        "confirm": token,
+        "evidence_file": None if job is None else job.notes.evidence_file,
+    }
+
+
+def undo_report(journal: Journal, job: Job) -> Report:
+    """Return the report of an undo."""
+    counts = undo_counts(journal, job)
+    undone_before = RowLedger.of(journal, job).undone_before(job)
+    headline = _UNDO_HEADLINES.get(job.state, _UNDO_UNFINISHED)
+    if headline is _UNDONE and not counts["undone"]:
+        headline = _headline_without_rows(counts["read"], undone_before)
+    texts = {name: count_text(count) for name, count in counts.items()}
+    verdict = headline.format(
+        **texts, undo_of=job.spec.undo_of, job=job.arguments(), reason=job.reason
+    )
+    grade = Grade.WARNING if counts["unknown"] else Grade.GOOD
+    if counts["left"] or job.state is State.ABANDONED:
+        grade = Grade.ERROR
+    return replace(
+        left_report(left_rows(journal, job), undone_before),
+        verdict=verdict,
+        grade=grade,
+        facts=titles.quirks_facts(job.notes.target),
+    )
+
+
+def _headline_without_rows(left: int, undone_before: Mapping[str, int]) -> Text:
+    """Return the headline of an undo that has reversed no row, and leaves some or none."""
+    if left:
+        return _NONE_REVERSED
+    return _ALL_REVERSED if undone_before else _NOTHING_WRITTEN
+
+
+def empty_undo_report(
+    undo_of: Job, left_rows: Collection[PlannedRow], undone_before: Mapping[str, int], token: str
+) -> ReportForms:
+    """Return the report of an undo with no rows to reverse, of which no job is recorded."""
+    left = len(left_rows)
+    counts = {"read": left, "undone": 0, "left": left, "unknown": 0}
+    headline = _headline_without_rows(left, undone_before)
+    verdict = headline.format(**counts, undo_of=undo_of.id)
+    grade = Grade.ERROR if left_rows else Grade.GOOD
+    report = replace(left_report(left_rows, undone_before), verdict=verdict, grade=grade)
+    return ReportForms.of_report(
+        lambda: report,
+        lambda: _undo_json(
+            undo_of.id, undo_of.spec.resource, counts, left_rows, token, None, undo_of.notes.target
+        ),
+    )
+
+
+_UNDONE = Text(
+    pt="Desfeito o envio {undo_of}. Linhas desfeitas: {undone} de {read}; não desfeitas: {left}.",
+    en="Undone: the upload {undo_of}. Rows undone: {undone} of {read}; left: {left}.",
+)
+_NONE_REVERSED = Text(
+    pt="Nenhuma linha do envio {undo_of} foi desfeita; não desfeitas: {left} de {read}.",
+    en="No row of the upload {undo_of} was undone; left: {left} of {read}.",
+)
+_ALL_REVERSED = Text(
+    pt="Nada mais a desfazer: as linhas do envio {undo_of} já foram desfeitas.",
+    en="Nothing left to undo: the rows of the upload {undo_of} were undone before.",
+)
+_NOTHING_WRITTEN = Text(
+    pt="Nada a desfazer: o envio {undo_of} não gravou nenhuma linha.",
+    en="Nothing to undo: the upload {undo_of} has written no rows.",
+)
+_UNDO_HEADLINES = {
+    State.DONE: _UNDONE,
+    State.PARTIAL: _UNDONE,
+    State.REJECTED: _UNDONE,
+    State.ABANDONED: Text(pt="Nada foi desfeito ({reason}).", en="Nothing was undone ({reason})."),
+}
+_UNDO_UNFINISHED = Text(
+    pt="Linhas desfeitas: {undone} de {read}; não desfeitas: {left}; em dúvida: {unknown} "
+    "({reason}). Para continuar: xlbridge resume {job}",
+    en="Rows undone: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
+    "continue: xlbridge resume {job}",
+    page=Text(
+        pt="Linhas desfeitas: {undone} de {read}; não desfeitas: {left}; em dúvida: {unknown} "
+        "({reason}). Para continuar, use “Continuar” em Envios.",
+        en="Rows undone: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
+        "continue, use “Continue” under Uploads.",
     ),
 )

@@ -12,22 +12,24 @@ from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.processes import Instant
 from xlbridge.upload.claims import read_until
-from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, send_once
+from xlbridge.upload.executor import (
+    MAX_SETTLE_WAIT,
+    Announce,
+    PreparedWrite,
+    RecordChannel,
+    SharedPause,
+    result_of,
+    result_of_absence,
+    send_once,
+    with_reason,
+)
 from xlbridge.upload.job import Job
-from xlbridge.upload.processing.process_kinds import (
+from xlbridge.upload.process_kinds import (
     ProcessKind,
     RecordState,
     RecordStatus,
     StateReader,
     find_kind,
-)
-from xlbridge.upload.record_dispatch import (
-    Announce,
-    PreparedWrite,
-    RecordChannel,
-    result_of,
-    result_of_absence,
-    with_reason,
 )
 from xlbridge.upload.row_changes import (
     RecordWrite,

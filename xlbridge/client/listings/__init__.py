@@ -1,5 +1,0 @@
-"""Listings: streamed answers, windows of update times, complete listings."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
