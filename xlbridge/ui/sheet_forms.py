@@ -266,8 +266,9 @@ def _current_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
     cells = editor.sheet_cells(sheet.sheet)
     if sheet.resource is None or sheet.header_row is None:
         return None
-    if mapping is None and not sheet.numbers.columns.empty:
-        # A mapping would lose the system's own numbers, and keys made of several columns.
+    if mapping is None and (sheet.words or not sheet.numbers.columns.empty):
+        # A mapping would lose the words that the workbook carries, the system's own numbers, and
+        # keys made of several columns.
         return None
     if mapping is not None:
         columns = {name: column.body for name, column in mapping.by_path.items()}
