@@ -14,7 +14,7 @@ import pytest
 from browser import Page
 from environment import Xlbridge, credentials
 from playwright.sync_api import expect
-from running_page import RunningPage, wait_for_end
+from running_page import RunningPage, open_workbook, wait_for_end
 from sheets import write_records
 
 from xlbridge.sandbox import RunningSandbox
@@ -62,6 +62,18 @@ def test_lists_of_a_csv_export_are_one_archive(client: httpx.Client) -> None:
     with zipfile.ZipFile(io.BytesIO(exported(client, "pedidos"))) as archive:
         assert len(archive.namelist()) == 3
         assert all(name.endswith(".csv") for name in archive.namelist())
+
+
+@pytest.mark.parametrize("listing", ["contasreceber", "pedidos", "produtos", "clientes"])
+def test_an_exported_listing_offers_no_mapping(
+    client: httpx.Client, tmp_path: Path, listing: str
+) -> None:
+    # A mapping of its headers would lose the system's own numbers and joined keys.
+    export(client, listing, "xlsx")
+    path = tmp_path / f"{listing}.xlsx"
+    path.write_bytes(exported(client, listing))
+    opened = open_workbook(client, path)
+    assert (opened["errors"], opened["mapping"]) == (0, None)
 
 
 def test_a_listing_is_exported_as_its_import_sheet(

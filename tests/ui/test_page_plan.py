@@ -48,6 +48,19 @@ def cells(table: dict[str, list[dict[str, object]]]) -> list[object]:
     return [line["cells"] for line in table["lines"]]
 
 
+def test_counts_of_records_replace_each_other_in_the_progress(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    records = [{"codigoInterno": f"COUNT-{number}", "valorUnitario": 2} for number in range(60)]
+    open_workbook(client, write_records(tmp_path / "produtos.xlsx", "produto", records))
+    token = client.post("/api/plan", json={}).json()["token"]
+    client.post("/api/send", json={"token": token, "options": {}})
+    lines = [line for line in wait_for_end(client)["lines"] if "of 60 records" in line]
+    # The first one has no pace yet, the last one no time left.
+    assert len(lines) <= 3
+    assert lines[-1].startswith("60 of")
+
+
 def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path: Path) -> None:
     open_workbook(client, titles(tmp_path))
     planned = client.post("/api/plan", json={}).json()

@@ -152,7 +152,7 @@ def test_rows_are_sorted_by_values_in_the_view_alone(
 @pytest.mark.usefixtures("sheet")
 def test_rows_are_filtered_by_columns(client: httpx.Client) -> None:
     values = client.get("/api/column-values", params={"column": AMOUNT}).json()["values"]
-    assert values[0] == {"value": "9.50", "count": 2}
+    assert {"value": "9.50", "count": 2} in values
     of_values = {AMOUNT: {"values": ["9.50", "dez"]}}
     for filters, rows in (
         (of_values, [3, 5, 6]),
@@ -173,6 +173,21 @@ def test_rows_are_filtered_by_columns(client: httpx.Client) -> None:
     ]
     wrong = client.post("/api/layout", json={"layout": {"filters": {99: {"contains": "x"}}}})
     assert wrong.status_code == 422
+
+
+@pytest.mark.usefixtures("sheet")
+@pytest.mark.parametrize(
+    ("column", "listed"),
+    [
+        (AMOUNT, ["9.50", "30.00", "100.00", "1,234.50", "dez"]),
+        (DUE, [f"{day}/10/2026" for day in range(24, 30)]),
+    ],
+)
+def test_the_values_of_a_filter_are_in_their_order(
+    client: httpx.Client, column: int, listed: list[str]
+) -> None:
+    values = client.get("/api/column-values", params={"column": column}).json()["values"]
+    assert [one["value"] for one in values] == listed
 
 
 @pytest.mark.parametrize(

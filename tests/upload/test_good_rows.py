@@ -19,7 +19,7 @@ from xlbridge.upload import (
     Uploads,
 )
 from xlbridge.upload.planning import RowReason
-from xlbridge.upload.results import ControlTotals, write_status_copy
+from xlbridge.upload.results import ControlTotals, job_report, write_status_copy
 from xlbridge.validation import validate_workbook
 
 HEADER = ["nomeComercial", "cnpj", "codigoDoTipoDeCliente", "email"]
@@ -107,6 +107,8 @@ def test_a_row_marked_as_no_record_does_not_stop_the_others(
     (row,) = [row for row in context.journal.plan_of(job) if not row.is_created]
     assert (row.row, row.reason) == (3, RowReason.NO_RECORD)
     assert (job.state, job.held, job.notes.rejects_file) == (State.DONE, 0, None)
+    verdict = str(job_report(context.journal, job).verdict)
+    assert verdict == "Done. Rows accepted: 1 of 2; set aside, not records: 1."
     assert registered(client, good)
 
 

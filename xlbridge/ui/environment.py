@@ -7,6 +7,7 @@ typed. They are kept for the next time, so that they are shown without a connect
 """
 
 import asyncio
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Set
@@ -60,6 +61,8 @@ _REPEATING = Text(
     pt="O sistema não respondeu como esperado; nova tentativa em {seconds} s…",
     en="The system did not answer as expected; next attempt in {seconds} s…",
 )
+
+_NUMBERS = re.compile(r"\d[\d.,:]*")
 
 
 class Cancelled(BaseException):
@@ -203,11 +206,17 @@ class PageConnection:
             self.state.running = False
 
     def progress(self, text: Text) -> None:
-        """Record a step of the work. Raises ``Cancelled``."""
+        """Record a step of the work; it replaces the last one if only its numbers are others.
+
+        Raises ``Cancelled``.
+        """
         if self._cancelled:
             raise Cancelled
-        if self.state.lines[-1:] != [str(text)]:
-            self.state.lines.append(str(text))
+        line, lines = str(text), self.state.lines
+        if lines and _NUMBERS.sub("", lines[-1]) == _NUMBERS.sub("", line):
+            lines[-1] = line
+        else:
+            lines.append(line)
 
     def count(self, done: int, total: int) -> None:
         """Record how many steps of the work are done, of all; 0 if that is unknown.

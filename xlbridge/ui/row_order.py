@@ -4,7 +4,7 @@ The order of rows and what is hidden concern the page alone: files keep all rows
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -169,6 +169,11 @@ class ColumnTexts:
         numbers = np.asarray(rows, np.intp)
         order = np.argsort(ranks[self._codes_of(numbers)], kind="stable")
         return list(numbers[order].tolist())
+
+    def in_order(self, texts: Iterable[str]) -> list[str]:
+        """Return texts of the column in the order of ``sorted``."""
+        values = dict(zip(self._texts, self._values, strict=True))
+        return sorted(texts, key=lambda it: (not it, _sort_key(values[it], self._column)))
 
     def _codes_of(self, rows: Rows) -> Rows:
         return self._codes[np.minimum(rows - 1, self._height)].astype(np.intp)

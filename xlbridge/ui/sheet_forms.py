@@ -120,10 +120,16 @@ def changes_json(
     return {"count": len(changes), "cells": shown}
 
 
-def counts_json(values: Counter[str], most: int) -> dict[str, Any]:
-    """Return the most frequent values with their counts, and the number of other values."""
-    listed = [{"value": value, "count": count} for value, count in values.most_common(most)]
-    return {"values": listed, "more": len(values) - len(listed)}
+def counts_json(
+    values: Counter[str],
+    most: int,
+    arranged: Callable[[Iterable[str]], list[str]] = list,
+) -> dict[str, Any]:
+    """Return the most frequent values, as they are ``arranged``, with their counts, and the number
+    of other values."""
+    listed = arranged(value for value, _ in values.most_common(most))
+    shown = [{"value": value, "count": values[value]} for value in listed]
+    return {"values": shown, "more": len(values) - len(shown)}
 
 
 _COUNTS = Text(
@@ -265,6 +271,10 @@ def _current_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
     sheet, mapping = editor.validated, editor.choice.mapping
     cells = editor.sheet_cells(sheet.sheet)
     if sheet.resource is None or sheet.header_row is None:
+        return None
+    if mapping is None and (sheet.words or not sheet.numbers.columns.empty):
+        # A mapping would lose the words that the workbook carries, the system's own numbers, and
+        # keys made of several columns.
         return None
     if mapping is not None:
         columns = {name: column.body for name, column in mapping.by_path.items()}

@@ -65,7 +65,7 @@ _TEXTS: Mapping[str, Text] = {
     "reading": Text(pt="Validando…", en="Validating…"),
     "reading_file": Text(pt="Validando {file} ({mb} MB)…", en="Validating {file} ({mb} MB)…"),
     "share_done": Text(pt="{percent}% · {done} de {total}", en="{percent}% · {done} of {total}"),
-    "steps_done": Text(pt="Concluídos: {done}", en="Done: {done}"),
+    "steps_done": Text(pt="Respostas do sistema: {done}", en="Answers of the system: {done}"),
     "time_left": Text(pt="faltam {time}", en="{time} left"),
     "rows_so_far": Text(pt="Linhas lidas: {rows}", en="Rows read: {rows}"),
     "checking_column": Text(

@@ -123,12 +123,13 @@ class RunContext(UploadContext):
         return is_old and changed_plan(self, self.client, job, self.patience) is not None
 
     def report_progress(self, job: Job, text: Text) -> None:
-        """Report progress on the rows of a job."""
+        """Report a step of the rows of a job, of which nothing is counted yet."""
         self.options.progress(
             Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
                 rows=count_text(len(job.spec.rows)), text=text
             )
         )
+        self.options.on_count(0, 0)
 
     def announce(self, job: Job, state: State) -> Job:
         """Record that a request is about to be sent."""

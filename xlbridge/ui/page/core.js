@@ -352,7 +352,8 @@ export function showShare(box, { done = 0, total = 0 } = {}) {
     box.lastElementChild.textContent = fill(texts.steps_done, { done });
     return;
   }
-  if (!(paces.get(box)?.done <= done)) paces.set(box, { done, at: performance.now() });
+  const before = paces.get(box);
+  if (!(before?.done <= done && before.total === total)) paces.set(box, { done, total, at: performance.now() });
   const begun = paces.get(box);
   const left = Math.ceil(((performance.now() - begun.at) / 1000 / (done - begun.done)) * (total - done));
   const share = { percent: Math.floor((100 * done) / total), done, total };

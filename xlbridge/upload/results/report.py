@@ -410,7 +410,9 @@ def _verdict(job: Job, counts: Mapping[str, int]) -> Text:
         headline = _WITH_LOST_FIELDS if is_lost else _WITH_UNSEEN_FIELDS
     if job.deletes and job.state in _DELETED:
         headline = _DELETED[job.state]
-    rest = (text.format(n=count_text(counts[name])) for name, text in _REST.items() if counts[name])
+    aside = min(job.notes.not_records, counts["held"])
+    others = {**counts, "held": counts["held"] - aside, "aside": aside}
+    rest = (text.format(n=count_text(others[name])) for name, text in _REST.items() if others[name])
     return headline.format(
         sent=count_text(len(job.spec.rows)),
         rest=joined(rest, ""),
@@ -424,6 +426,9 @@ def _verdict(job: Job, counts: Mapping[str, int]) -> Text:
 _REST = {
     "unchanged": Text(pt="; sem alteração: {n}", en="; unchanged: {n}"),
     "held": Text(pt="; não enviadas, aguardando você: {n}", en="; not sent, waiting for you: {n}"),
+    "aside": Text(
+        pt="; deixadas de fora, não são registros: {n}", en="; set aside, not records: {n}"
+    ),
     "undone": Text(pt="; desfeitas: {n}", en="; undone: {n}"),
 }
 
