@@ -540,9 +540,10 @@ class RowRequests:
         return self._change(shown, change)
 
     def column_values(self, shown: str | None, column: int, contains: str | None) -> dict[str, Any]:
-        """Return the most frequent values of a column that contain a text."""
+        """Return the most frequent values of a column that contain a text, in their order."""
         with self._locked(shown) as rows:
-            return counts_json(rows.values(column, contains or ""), _MAX_VALUES_OF_COLUMN)
+            values = rows.values(column, contains or "")
+            return counts_json(values, _MAX_VALUES_OF_COLUMN, rows.texts(column).in_order)
 
     def names(self, shown: str | None, column: int, text: str) -> dict[str, Any]:
         """Return the records of a column's registry that a typed text may mean."""
