@@ -254,14 +254,22 @@ def read_back(
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
     pending = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
     read = _with_readings(client, resource, pending)
-    # The codes of each key's records before anything of the batch was sent.
+    # The codes of each key's records before anything of the batch was sent, but for those of the
+    # records that its rows have changed.
     before: dict[str, frozenset[str]] = {}
+    updates = {(sent.job.id, sent.position) for _, sent in rows if sent.updates and sent.in_system}
+    changed = {
+        write.task.record
+        for job_id in {job_id for job_id, _ in updates}
+        for write in context.journal.writes.iterate(job_id)
+        if (job_id, write.position) in updates
+    }
     jobs = {
         job.id: job for file in {id(file): file for file, _ in rows}.values() for job in file.jobs
     }
     for job in sorted(jobs.values(), key=lambda job: job.order):
         for snapshot in filter(None, context.journal.snapshots.first_before(job.id)):
-            codes = frozenset(found.code for found in snapshot.found)
+            codes = frozenset(found.code for found in snapshot.found) - changed
             before.setdefault(key_text(snapshot.key), codes)
     return _with_repeated_keys(resource, _with_matches(resource, read, before))
 

@@ -295,6 +295,21 @@ def test_earlier_records_are_not_assigned_and_duplicate_the_key(
     assert all(total.agrees for t in proof.totals for total in t.totals)
 
 
+def test_a_changed_record_is_that_of_its_row(setting: BatchSetting) -> None:
+    rows = [
+        {"numeroDoDocumento": new_cnpj(), "dataDeVencimento": OCTOBER, "historico": "Aluguel"}
+        for _ in range(2)
+    ]
+    setting.send("antes", setting.write("antes.xlsx", "contaspagar", *rows))
+    setting.steps.clear()
+    changed = [row | {"historico": "Aluguel de outubro"} for row in rows]
+    path = setting.write("agora.xlsx", "contaspagar", *changed)
+    setting.send("agora", path, mode="auto", options=replace(AT_ONCE, update=True))
+    proof = setting.prove()
+    assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
+    assert all(total.agrees for t in proof.totals for total in t.totals)
+
+
 def test_rows_of_one_key_in_two_workbooks_are_one_too_many(setting: BatchSetting) -> None:
     ana = setting.customer()
     documents = ("K-1", "K-2", "K-3")
