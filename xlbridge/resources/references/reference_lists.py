@@ -130,6 +130,11 @@ class Link:
     has_codes: bool = False
 
     @property
+    def text(self) -> str:
+        """The link as it is asked for: the registry, or the column of its resource."""
+        return self.registry if self.is_loose else self.names[0].column
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """Fields of the names in the registry's listing."""
         return tuple(dict.fromkeys(name.field for name in self.names))
@@ -165,6 +170,11 @@ class SheetLink:
 
     file: Path
     column: str
+
+    @property
+    def text(self) -> str:
+        """The link as it is asked for."""
+        return f"{self.file.resolve()}#{self.column}"
 
 
 def registry_named(name: str) -> str | None:
