@@ -5,7 +5,7 @@ from pathlib import Path
 
 from environment import Xlbridge, credentials
 from openpyxl import Workbook, load_workbook
-from sheets import GOOD
+from sheets import GOOD, header_of
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -52,3 +52,29 @@ def test_a_status_copy_of_one_sheet_with_links_is_retried_as_printed(
     header = [cell.value for cell in sheet[1]]
     codes = [sheet.cell(line, len(header)).value for line in (2, 3)]
     assert all(codes), (header, codes)
+
+
+def test_rejects_without_the_sheets_of_lists_are_retried(
+    xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    environment, path = credentials(demo_sandbox), tmp_path / "pedidos.xlsx"
+    export = ("export", "pedidos", "--limit", "4", "-o", path)
+    assert xlbridge(*export, **environment).returncode == 0
+    book = load_workbook(path)
+    for title in ("produtos", "parcelas"):
+        del book[title]
+    orders = book["pedidos"]
+    orders.cell(3, header_of(orders).index("observacaoCR") + 1, "Outra")
+    book.save(path)
+    sent = xlbridge("upload", path, *SENT, **environment)
+    report = json.loads(sent.stdout)
+    assert (report["rows"]["unchanged"], report["rows"]["held"]) == (3, 1)
+    rejects = Path(report["rejects_file"])
+    assert {"produtos", "parcelas"}.isdisjoint(load_workbook(rejects).sheetnames)
+    book = load_workbook(rejects)
+    orders = book["pedido"]
+    orders.cell(2, header_of(orders).index("observacaoCR") + 1).value = None
+    book.save(rejects)
+    again = xlbridge("retry", rejects, *SENT, **environment)
+    assert again.returncode == 0, again.stdout
+    assert json.loads(again.stdout)["rows"]["unchanged"] == 1
