@@ -344,8 +344,12 @@ def test_the_status_of_twelve_steps_fits_on_a_screen(
         steps.append(f"  step-{number}: {{validate: wrong-{number}.xlsx, resource: cliente}}\n")
     plan = write_plan(f"name: many\nsteps:\n{''.join(steps)}")
     run = run_batch("run", plan, "--yes")
-    status = run_batch("status", "many")
+    screen = credentials(batch_sandbox, COLUMNS="80", LINES="24")
+    status = xlbridge("batch", "status", "many", **screen)
     assert (run.returncode, status.returncode) == (1, 1), status.stderr
+    # A pipe is no screen.
+    assert "more lines" not in (piped := run_batch("status", "many").stdout)
+    assert len(piped.splitlines()) > 12 * 2
     lines = status.stdout.splitlines()
     assert sum(-(-len(line) // 80) for line in lines) <= 23 < len(run.stdout.splitlines())
     assert all(sum(f" step-{number} " in line for line in lines) == 1 for number in range(12))

@@ -83,9 +83,10 @@ _MORE = Text(
 def _cut_to_screen(report: Report, batch: str) -> Report:
     """Return a batch's report with the lines below its steps cut so that all fit on a screen.
 
-    Each step keeps its line, and of those below as many as fit, the first of each step first.
+    Each step keeps its line, and of those below as many as fit, the first of each step first. What
+    is not written to a terminal is not cut.
     """
-    columns, lines = shutil.get_terminal_size()
+    columns, lines = shutil.get_terminal_size(fallback=(80, 0))
     most = lines - 1  # one line of a terminal is the next prompt's
 
     def height(one: Report) -> int:
@@ -96,7 +97,7 @@ def _cut_to_screen(report: Report, batch: str) -> Report:
         line = str(text)
         return line if len(line) <= columns else f"{line[: columns - 1]}…"
 
-    if height(report) <= most:
+    if not lines or height(report) <= most:
         return report
     steps, *others = report.tables
     kept = [0] * len(steps.lines)

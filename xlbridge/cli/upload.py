@@ -127,12 +127,17 @@ def retry_command(
         job = ensure_evidence(context, job)
         settings, resource = context.settings, context.catalogue.named(job.spec.resource)
         path = file or Path(job.notes.rejects_file or "")
-        if reading.mapping is None and not WorkbookOrigin.is_of_rejects(path):
+        origin = WorkbookOrigin.of(path)
+        sheet = job.spec.sheet if origin and origin.copy else None
+        if not WorkbookOrigin.is_of_rejects(path):
+            reading = replace(reading, links={**job.notes.links, **reading.links})
             from xlbridge.cli.map import known_mapping
 
-            if known := known_mapping(path, settings, resource.name, None):
+            if not reading.mapping and (
+                known := known_mapping(path, settings, resource.name, sheet)
+            ):
                 reading = replace(reading, mapping=known.path)
-        [request] = reading.requests([path], settings.accepted, resource=resource.name)
+        [request] = reading.requests([path], settings.accepted, resource=resource.name, sheet=sheet)
         validated = validate_single_sheet(request, settings.schemas, settings.limits)
         request.accepted.remember(settings.accepted, validated.with_children)
         return _send(context, request, validated, arguments, job)

@@ -87,6 +87,11 @@ class Link:
     has_codes: bool = False
 
     @property
+    def text(self) -> str:
+        """The link as it is asked for: the registry, or the column of its resource."""
+        return self.registry if self.is_loose else self.names[0].column
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """Fields of the names in the registry's listing."""
         return tuple(dict.fromkeys(name.field for name in self.names))
@@ -99,6 +104,11 @@ class SheetLink:
 
     file: Path
     column: str
+
+    @property
+    def text(self) -> str:
+        """The link as it is asked for."""
+        return f"{self.file.resolve()}#{self.column}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,7 @@ class ReadBack(
         number.
     fields: Columns, with fields of other names in records.
     lists: Lists that a separate operation returns, with items in another form.
+    closed_by: Fields that are filled, or true, in records that are settled, closed or cancelled.
     """
 
     lookups: Annotated[tuple[Lookup, ...], Meta(min_length=1)] = ()
@@ -156,6 +157,7 @@ class ReadBack(
     number_operations: _ReadNames = ()
     fields: Mapping[ColumnName, Name] = {}
     lists: Mapping[str, SeparateList] = {}
+    closed_by: Names = ()
     columns: Annotated[tuple[str, ...], NOT_IN_FILES] = ()
 
     @property

@@ -116,7 +116,8 @@ class JobNotes:
 
     ``titles`` are what the sheet calls its columns, by their paths; ``named`` are the columns whose
     cells name records of registries, those of lists as ``list.column``, with true for those that
-    accept codes, too; ``words`` are the words that stand for values, with these, by column.
+    accept codes, too; ``words`` are the words that stand for values, with these, by column;
+    ``links`` are the links that were asked for, by column.
     ``file_hash`` is the hash of the analyst's file when it was planned.
     ``target`` is the environment as it was last used; the embedded sandbox changes its address.
     ``settle_seconds`` is how long a doubtful request may still arrive, ``replaced_by`` the job that
@@ -137,6 +138,7 @@ class JobNotes:
     titles: Mapping[str, str] = field(default_factory=dict)
     named: Mapping[str, bool] = field(default_factory=dict)
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
     file_hash: str | None = None
     target: Mapping[str, Any] | None = None
     settle_seconds: float = 0

@@ -241,7 +241,7 @@ class SheetSource:
     ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
     ``rows`` are Excel row numbers. ``columns`` are as in ``JobSpec``. ``set_aside`` are the rows
     that are not sent, by position. ``items`` are the addresses of the items of lists, ``titles``,
-    ``named`` and ``words`` are as in ``JobNotes``.
+    ``named``, ``words`` and ``links`` are as in ``JobNotes``.
     """
 
     resource: Resource
@@ -257,6 +257,7 @@ class SheetSource:
     titles: Mapping[str, str] = field(default_factory=dict)
     named: Mapping[str, bool] = field(default_factory=dict)
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
@@ -280,6 +281,7 @@ class SheetSource:
             sheet.titles_with_lists,
             _by_path(sheet, lambda part: part.named),
             _by_path(sheet, lambda part: part.words),
+            {name: by for part in sheet.with_children for name, by in part.links.items()},
         )
 
     @classmethod
@@ -311,6 +313,7 @@ class SheetSource:
             job.notes.titles,
             job.notes.named,
             job.notes.words,
+            job.notes.links,
         )
 
     def claims(self) -> RowClaims:

@@ -378,9 +378,11 @@ class Uploads:
             _require_deletable(resource, options, self._context.catalogue)
         if options.updates and resource.read_back is None:
             raise _not_changeable(resource)
+        declared = () if resource.read_back is None else resource.read_back.number_columns
+        own = [name for name in declared if name in sheet.numbers]
         if options.foreign_numbers:
-            source = replace(source, numbers=pd.DataFrame(index=sheet.numbers.index))
-        elif sheet.numbers.notna().any(axis=None):
+            source = replace(source, numbers=sheet.numbers.drop(columns=own))
+        elif own and sheet.numbers[own].notna().any(axis=None):
             client = self._client
             WorkbookOrigin.require_system(
                 sheet.file, client.identity, client.target.profile, _FOREIGN_NUMBERS
@@ -442,7 +444,7 @@ class Uploads:
         unsent = journal.find_unsent(spec, [len(request.spec.rows) for request in requests])
         target = self._client.target.to_json()
         source = planned.source
-        kept = ("file_hash", "titles", "named", "words")
+        kept = ("file_hash", "titles", "named", "words", "links")
         of_sheet = {name: getattr(source, name) for name in kept}
         note = {**of_sheet, "import_mode": mode, "target": target, **note}
         if reuse and unsent is not None and unsent.notes.plan_digest == planned.plan.digest:

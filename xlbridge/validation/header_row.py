@@ -17,7 +17,7 @@ from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Column, Fingerprint, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.names import name_title, number_headers, registry_of
+from xlbridge.resources.names import field_title, name_title, number_headers, registry_of
 from xlbridge.resources.remote import record_fields
 from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.contents import display, quoted, repair_mojibake, strip_invisible
@@ -211,7 +211,8 @@ class Header:
     """Header row of a sheet.
 
     ``row``: Excel's row number; ``columns``: indexes in ``SheetCells.columns`` of the columns that
-    are present exactly once; ``numbers``: the same for the system's own numbers of records;
+    are present exactly once; ``numbers``: the same for the system's own numbers of records, and
+    for fields that say that these are closed;
     ``made_of``: columns that an exported listing has as other fields of its records, each with the
     indexes of these; ``findings``: findings of the layout.
 
@@ -311,6 +312,10 @@ def match_header(
     remarks = remark_columns(cells.row(position))
     declared = () if resource.read_back is None else resource.read_back.number_columns
     number_names = {header: name for name in declared for header in number_headers(name)}
+    for name in () if resource.read_back is None else resource.read_back.closed_by:
+        title = field_title(name)
+        headers = {*map(header_key, (title.pt, title.en)), *number_headers(name)}
+        number_names |= dict.fromkeys(headers, name)
     for index, cell in enumerate(cells.row(position)):
         text = header_key(cell)
         if text in names:

@@ -280,7 +280,7 @@ class _Validator:
             choice = ChosenSheet(cells, child, main=resource)
             children[child.sheet] = replace(self, memo=memo).validate_sheet(choice)
         main.children = children
-        if not main.numbers.empty:
+        if numbered_rows(resource, main.numbers, len(main.rows)).any():
             blank = child_cells(sheets, main.sheet, resource, filled=False)
             main.emptied_lists = [child.sheet for child, _ in blank]
         check_children(main)

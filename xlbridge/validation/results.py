@@ -86,7 +86,7 @@ class ValidatedSheet:
     that the mapping fills, which are not in ``columns``. For any other, ``titles`` are the names
     or titles in its header, as they stand there. ``named`` are the columns whose cells name records
     of registries, with true for those that accept codes, too; ``words`` those in which words stand
-    for values, with these.
+    for values, with these; ``links`` the links that were asked for, once they are filled in.
 
     ``accepted`` has the number of cells, by code and column, whose finding a person accepted by one
     of ``accepted_texts``; these are remembered under ``acceptance_key``.
@@ -116,6 +116,7 @@ class ValidatedSheet:
     constants: Collection[str] = ()
     named: Mapping[str, bool] = field(default_factory=dict)
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
     read_as: Text | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits, repr=False)
     accepted: Mapping[tuple[str, str | None], int] = field(default_factory=dict)

@@ -296,6 +296,12 @@ class LinkResolver:
             frame=frame,
             findings=list(sheet.findings),
             children={name: self.fill_in(child) for name, child in sheet.children.items()},
+            links={
+                column.name: link.text
+                for column in linked
+                for link in (column.sheet_link, column.link)
+                if link and not (isinstance(link, Link) and link.has_codes)
+            },
         )
         filled.add(found)
         filled.add(list(_duplicate_rows(filled, {column.name for column in linked})))

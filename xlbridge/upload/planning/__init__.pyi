@@ -5,6 +5,7 @@ from .consent import (
     ConsentRequest as ConsentRequest,
     process_plan_report as process_plan_report,
     reason_table as reason_table,
+    token_line as token_line,
 )
 from .corrected_rows import (
     CorrectedRows as CorrectedRows,
@@ -19,5 +20,4 @@ from .planned_row import (
     RowAction as RowAction,
     RowReason as RowReason,
     action_counts as action_counts,
-    token_line as token_line,
 )

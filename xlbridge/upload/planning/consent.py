@@ -29,7 +29,6 @@ from xlbridge.upload.planning.planned_row import (
     RowAction,
     RowReason,
     action_counts,
-    token_line,
 )
 from xlbridge.upload.results.row_ledger import RowLedger
 
@@ -42,6 +41,11 @@ _SHOWN_ROWS = 5
 
 _SHOWN_RECORDS = 10
 """Records, or rows left, that are named for each reason."""
+
+
+def token_line(token: str) -> Text:
+    """Return the last line of a plan, with the token that confirms it."""
+    return Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(token=token)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import OR, Text, joined, untranslated
 from xlbridge.processes import Instant, gc_paused
 from xlbridge.resources import Resource
+from xlbridge.resources.names import field_title
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
@@ -110,7 +111,8 @@ class _Planner:
         self._claimed = claimed
         self._options = options
         numbers = () if declared is None else declared.number_columns
-        self.numbers = self._filled(numbers)
+        self._closed_by = () if declared is None else declared.closed_by
+        self.numbers = self._filled((*numbers, *self._closed_by))
         self._digests, self._keys = claims
         self._unread = {at for at, row in enumerate(found.snapshot) if row is None}
         self._matched = _match(found.snapshot, numbers)
@@ -146,6 +148,8 @@ class _Planner:
                 row = _held(row, RowReason.SET_LATER, why=untranslated(", ".join(unset)))
             elif self._options.update_only and row.is_created:
                 row = _held(row, RowReason.NOT_IN_SYSTEM)
+            elif row.is_created and not self._options.again and (closed := self._closed(row)):
+                row = _held(row, RowReason.WAS_CLOSED, why=untranslated(closed))
             planned.append(row)
         return RowPlan(planned, self._digests, self.lookup.reason)
 
@@ -273,10 +277,22 @@ class _Planner:
                 is_late = accepted[0] in self._own.jobs
                 reason = RowReason.SHOWN_LATE if is_late else RowReason.GONE
                 return _held(row, reason, job=accepted[0])
-        if row.number:
-            number = ", ".join(f"{name} {value}" for name, value in row.number.items())
+        numbers = [one for one in row.number.items() if one[0] not in self._closed_by]
+        if numbers:
+            number = ", ".join(f"{name} {value}" for name, value in numbers)
             return _held(row, RowReason.UNKNOWN_NUMBER, why=untranslated(number))
         return row
+
+    def _closed(self, row: PlannedRow) -> str:
+        """Return the cells by which the record that a row was exported from is closed."""
+        cells = ((name, row.number.get(name)) for name in self._closed_by)
+        return ", ".join(
+            f"{field_title(name)} {value}"
+            if any(map(str.isdigit, value))
+            else str(field_title(name))
+            for name, value in cells
+            if value
+        )
 
 
 _Matched = dict[int, FoundRecord | str | None]

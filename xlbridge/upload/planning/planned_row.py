@@ -78,6 +78,7 @@ class RowReason(StrEnum):
     UNKNOWN_NUMBER = "unknown-number"
     TWO_RECORDS = "two-records"
     NEAR_KEY = "near-key"
+    WAS_CLOSED = "was-closed"
     NOT_LOOKED_UP = "not-looked-up"
     NO_KEY = "no-key"
     SET_LATER = "set-later"
@@ -169,6 +170,12 @@ _REASONS: Mapping[RowReason, Text] = {
         "sistema",
         en="the system has nearly the same key, with other leading zeros, case, accents, spaces or "
         "a date that is not understood ({why}); if it is the same record, use the system's key",
+    ),
+    RowReason.WAS_CLOSED: Text(
+        pt="foi exportada de um registro já baixado, encerrado ou cancelado ({why}), e seria um "
+        "novo, em aberto",
+        en="was exported from a record that is settled, closed or cancelled ({why}), and would be "
+        "a new, open one",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
@@ -278,6 +285,7 @@ _REMEDIES: Mapping[RowReason, Text] = {
         ),
     ),
     RowReason.NEAR_KEY: _ADD_ONE_MORE,
+    RowReason.WAS_CLOSED: _ADD_ONE_MORE,
     RowReason.NOT_LOOKED_UP: Text(
         pt="para incluí-la assim mesmo: --create-unread",
         en="to create it anyway: --create-unread",
@@ -304,11 +312,6 @@ _REMEDIES: Mapping[RowReason, Text] = {
 def plan_token(rows: int, digest: str) -> str:
     """Return the token ``ROWS:DIGEST8`` that confirms a plan: the rows to write and its digest."""
     return f"{rows}:{digest[:_DIGEST_LENGTH]}"
-
-
-def token_line(token: str) -> Text:
-    """Return the last line of a plan, with the token that confirms it."""
-    return Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(token=token)
 
 
 StoredRow = tuple[int, str, str | None, Mapping[str, Any]]

@@ -123,6 +123,10 @@ def _write_rejects_workbook(
         if planned and planned[at].raw_cells
     }
     record_numbers = [planned[at].number for at in positions] if planned else []
+    if any(record_numbers):
+        # A blank sheet of a list would empty the lists of these records.
+        sent_lists = [child for child in resource.children if child.sheet in frame]
+        resource = replace(resource, children=tuple(sent_lists))
     wrong_by_index = {i: sent.wrong[row] for i, row in enumerate(rows) if sent.wrong.get(row)}
     children: Iterable[ChildRows] = child_rows(resource, rejected)
     listed, words, names = _own_words(context, job, rows)

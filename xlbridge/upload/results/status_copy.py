@@ -78,7 +78,8 @@ def write_status_copy(
     ``WorkbookRefused`` if it cannot be copied.
     """
     if client is not None:
-        store_remote_codes(context, client, job)
+        for attempt in RowLedger.of(context.journal, job).attempts:
+            store_remote_codes(context, client, attempt)
     source = Path(job.spec.file)
     job.require_unchanged()
     # Imported here, as they load lxml and xlsxwriter.
@@ -449,8 +450,7 @@ class SheetCodes:
         # Newest first, since an older job may only have found what the newer one wrote.
         for job in jobs:
             for attempt in RowLedger.of(context.journal, job).attempts:
-                if not attempt.state.is_unsent:
-                    store_remote_codes(context, self._client, attempt)
+                store_remote_codes(context, self._client, attempt)
             for row, status in row_statuses(context, job).items():
                 if status.code and row in values:
                     found.append((values.pop(row), status.code))

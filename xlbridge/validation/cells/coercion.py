@@ -368,7 +368,8 @@ _UNFORMATTED = Text(
     en="; if the number is right, the cell only needs the format of a date",
 )
 _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
-_NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
+NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
+"""Words for false, in small letters."""
 
 
 def _number(
@@ -515,7 +516,7 @@ def _boolean(
         word = strip_invisible(normalize_width(text))[0].casefold()
         if not word:
             continue
-        if word in _YES or word in _NO:
+        if word in _YES or word in NO:
             values[position], missing[position] = word in _YES, False
         else:
             problems.add(int(position), "type-boolean")

@@ -13,7 +13,7 @@ import pandas as pd
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
-from xlbridge.validation.cells.coercion import type_column
+from xlbridge.validation.cells.coercion import NO, type_column
 from xlbridge.validation.cells.contents import ColumnCells, SheetOrder
 from xlbridge.validation.cells.suspect_cells import (
     CodeTexts,
@@ -28,6 +28,7 @@ from xlbridge.validation.cells.text_parsing import (
     meanings_of,
     number_meanings,
     sheet_date_order,
+    shown_text,
 )
 from xlbridge.validation.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
@@ -356,11 +357,17 @@ def _whole_frame(
 
 def type_numbers(typed: TypedRows) -> tuple[pd.DataFrame, Mapping[str, CellProblems]]:
     """Return the columns of the system's own number, which no schema declares, typed, and the
-    problems of each."""
+    problems of each; the fields that say that a record is closed as texts."""
     cells, rows = typed.cells, typed.rows
     arrays: dict[str, Any] = {}
     problems: dict[str, CellProblems] = {}
+    declared = typed.resource.read_back
     for name, index in typed.header.numbers.items():
+        if declared and name in declared.closed_by:
+            values = cells.columns[index].values(row - 1 for row in rows)
+            texts = (shown_text(value) for value in values)
+            arrays[name] = [None if text.casefold() in {"", "0", *NO} else text for text in texts]
+            continue
         title = untranslated(name)
         column = Column(name, Kind.INTEGER, required=False, title=title, description=title)
         found = ColumnCells(cells.columns[index], np.array(rows))
