@@ -22,7 +22,6 @@ from xlbridge.upload.journal_database import json_texts
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.snapshot import ItemDifference
 
-_DIGEST_LENGTH = 8
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -172,10 +171,8 @@ _REASONS: Mapping[RowReason, Text] = {
         "a date that is not understood ({why}); if it is the same record, use the system's key",
     ),
     RowReason.WAS_CLOSED: Text(
-        pt="foi exportada de um registro já baixado, encerrado ou cancelado ({why}), e seria um "
-        "novo, em aberto",
-        en="was exported from a record that is settled, closed or cancelled ({why}), and would be "
-        "a new, open one",
+        pt="foi exportada de um registro baixado, encerrado ou cancelado ({why}) e entraria aberta",
+        en="was exported from a settled, closed or cancelled record ({why}) and would be open again",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
@@ -311,7 +308,7 @@ _REMEDIES: Mapping[RowReason, Text] = {
 
 def plan_token(rows: int, digest: str) -> str:
     """Return the token ``ROWS:DIGEST8`` that confirms a plan: the rows to write and its digest."""
-    return f"{rows}:{digest[:_DIGEST_LENGTH]}"
+    return f"{rows}:{digest[:8]}"
 
 
 StoredRow = tuple[int, str, str | None, Mapping[str, Any]]
