@@ -24,8 +24,9 @@ from xlbridge.connection import connect, quirks_for
 from xlbridge.errors import ConfigError, ExitCode, UsageError, XlbridgeError, os_error_reason
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
-from xlbridge.profiles import Profile, choose_profile, read_profile_file, save_profile
+from xlbridge.profiles import Profile, choose_profile, read_profile_file
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Tone
+from xlbridge.saved_logins import save_profile
 from xlbridge.settings import Settings
 from xlbridge.upload import Journal, JournalMarker, open_context
 from xlbridge.wire.imports import Quirks
