@@ -34,7 +34,7 @@ import xlsxwriter
 from processes import processor_seconds
 
 import xlbridge as xb
-from xlbridge.files import LocalDatabase
+from xlbridge.local_database import LocalDatabase
 
 _TURNS = {0.05: 1, 0.0: 3}
 """Repetitions of the comparison, by the delay of answers in seconds."""

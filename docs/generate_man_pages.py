@@ -16,8 +16,8 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.help import translate_click
-from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.main import root
+from xlbridge.errors import ExitCode
 from xlbridge.i18n import Text, parse_language, set_language
 
 _NAME = Text(pt="NOME", en="NAME")

@@ -13,7 +13,7 @@ from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.client.operation_attributes import AUTHENTICATED_OPERATIONS
-from xlbridge.sandbox.handler_registry import HANDLERS
+from xlbridge.sandbox.area_declarations import HANDLERS
 from xlbridge.wire import OPERATIONS, Operation
 from xlbridge.wire.operations import AUTHENTICATE
 

@@ -29,7 +29,7 @@ from xlbridge.resources import load_catalogue
 from xlbridge.resources.quirks_file import read_quirks
 from xlbridge.sandbox import Behaviour, RunningSandbox, parse_faults
 from xlbridge.sandbox.app import build_app
-from xlbridge.sandbox.handler_registry import Sandbox
+from xlbridge.sandbox.area_declarations import Sandbox
 from xlbridge.sandbox.imports import ImportWorker
 from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.users import Account

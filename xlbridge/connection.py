@@ -12,15 +12,13 @@ from xlbridge.errors import ConfigError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
     EMBEDDED_NAME,
-    PasswordSource,
     Profile,
     ProfileSource,
-    check_profile,
     choose_profile,
-    find_password,
     read_profile_file,
 )
 from xlbridge.resources import load_catalogue
+from xlbridge.saved_logins import PasswordSource, check_profile, find_password
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import NO_QUIRKS, Quirks
 

@@ -1,4 +1,5 @@
-"""Exceptions of xlbridge, and the reasons for operating-system errors in both languages.
+"""Exceptions of xlbridge, their exit codes, and the reasons for operating-system errors in both
+languages.
 
 Bad data is never raised: it is returned as findings. What is raised is one of these::
 
@@ -24,6 +25,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import TypeVar
 
@@ -230,6 +232,43 @@ class RemoteRejected(ApiError):
 
 class InDoubt(ApiError):
     """A write may have been applied: its answer is missing or unreadable."""
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the contract, and ``CRASHED`` for a defect of xlbridge.
+
+    ``COMPUTER_FAILED`` means that nothing is in doubt; unsettled requests make it ``IN_DOUBT``.
+    """
+
+    GOOD = 0
+    DATA_ERRORS = 1
+    WRONG_USAGE = 2
+    REFUSED = 3
+    FAILED = 4
+    IN_DOUBT = 5
+    COMPUTER_FAILED = 6
+    CRASHED = 70
+    INTERRUPTED = 130
+
+
+_BY_ERROR: tuple[tuple[type[XlbridgeError], ExitCode], ...] = (
+    (WorkbookRefused, ExitCode.REFUSED),
+    (InDoubt, ExitCode.IN_DOUBT),
+    (RemoteRejected, ExitCode.DATA_ERRORS),
+    (ApiError, ExitCode.FAILED),
+    (LocalFailure, ExitCode.COMPUTER_FAILED),
+    (XlbridgeError, ExitCode.WRONG_USAGE),
+)
+
+
+def exit_code_of(error: XlbridgeError) -> ExitCode:
+    """Return the exit code of an error."""
+    return next(code for kind, code in _BY_ERROR if isinstance(error, kind))
+
+
+def worst_code(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the worst of several exit codes; doubt comes first."""
+    return max(codes, key=lambda code: (code is ExitCode.IN_DOUBT, code), default=ExitCode.GOOD)
 
 
 NO_FILE = Text(

@@ -1,11 +1,13 @@
-"""This process and others: child processes of xlbridge, garbage collection, and a clock by which
-waits are measured between processes.
+"""This process and others: child processes of xlbridge, garbage collection, interrupts and the end
+of a command, and a clock by which waits are measured between processes.
 
 Children run commands of xlbridge, and helper modules, which get no credentials.
 The frozen application (``packaging/``) comes without a Python interpreter: there the program itself
 runs the module named by ``HELPER_OPTION``.
 """
 
+import _thread
+import atexit
 import gc
 import os
 import signal
@@ -16,12 +18,13 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import xlbridge
 
 if TYPE_CHECKING:
     import subprocess
+    from types import FrameType
 
     from xlbridge.errors import LocalFailure
     from xlbridge.i18n import Text
@@ -148,6 +151,97 @@ def gc_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def heavy_imports() -> Iterator[None]:
+    """Exclude imported modules, which are never freed, from garbage collection."""
+    before = len(sys.modules)
+    with gc_paused():
+        yield
+        if len(sys.modules) > before:
+            gc.freeze()
+
+
+_SIGNAL_NAMES = ("SIGTERM", "SIGHUP", "SIGBREAK")
+_SIGNALS = [getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, name)]
+"""The signals that exist on this system."""
+
+
+def treat_signals_as_interrupts() -> None:
+    """Raise ``KeyboardInterrupt`` on termination signals, unless they are ignored."""
+
+    def repeat_lost_interrupt(failure: "sys.UnraisableHookArgs") -> None:
+        # An interrupt could not be raised, for example in a finalizer. Other failures of finalizers
+        # are reported where the object was used.
+        if issubclass(failure.exc_type, KeyboardInterrupt):
+            _repeat(signal.SIGINT)
+
+    for number in (signal.SIGINT, *_SIGNALS):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    sys.unraisablehook = repeat_lost_interrupt
+
+
+def ignore_interrupts() -> None:
+    """Ignore interrupts after a command has ended, until its exit code is set."""
+    for number in (signal.SIGINT, *_SIGNALS):
+        signal.signal(number, signal.SIG_IGN)
+
+
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+_LOOKUPS = frozenset({"__hash__", "__eq__", "__getattr__"})
+"""Methods whose errors some extension modules clear, as if nothing had been found."""
+
+_REPEAT_SECONDS = 0.01
+_handled: list[int] = []
+"""The signals that the main thread has handled so far."""
+
+
+def _interrupt(number: int, frame: "FrameType | None") -> None:
+    """Raise ``KeyboardInterrupt``, or postpone it during an import or a lookup.
+
+    Libraries mistake an interrupted import for a missing module, and an interrupted lookup for a
+    missing entry, and continue without it or fail.
+    """
+    _handled.append(number)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == _IMPORT_SYSTEM or code.co_name in _LOOKUPS:
+            _repeat(number)
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _repeat(number: int) -> None:
+    """Deliver a signal to the main thread again after a short time, until it handles one.
+
+    A real signal, if the system has them, also ends a wait of the main thread for a lock, unless
+    it arrives just before the wait begins.
+    """
+    main, before = _thread.get_ident(), len(_handled)
+
+    def interrupt() -> None:
+        while True:
+            time.sleep(_REPEAT_SECONDS)
+            if len(_handled) > before:
+                return
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(main, number)
+            else:
+                _thread.interrupt_main(signal.Signals(number))
+
+    _thread.start_new_thread(interrupt, ())
+
+
+def exit_at_once(code: int) -> NoReturn:
+    """End this process immediately, without the time that Python takes to free its objects."""
+    atexit._run_exitfuncs()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

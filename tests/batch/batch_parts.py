@@ -9,8 +9,9 @@ from typing import Any
 
 from sheets import GOOD, write_rows
 
-from xlbridge.profiles import PasswordSource, Profile, store_password
+from xlbridge.profiles import Profile
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.saved_logins import PasswordSource, store_password
 from xlbridge.settings import Settings
 
 WritePlan = Callable[[str], Path]

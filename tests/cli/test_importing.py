@@ -1,7 +1,4 @@
-"""Garbage collection skips imported modules, and nothing else.
-
-Inside: cli.
-"""
+"""Garbage collection skips imported modules, and nothing else."""
 
 import gc
 import importlib
@@ -9,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.processes import heavy_imports
 
 
 def _is_collected(thing: object) -> bool:

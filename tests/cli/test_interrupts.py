@@ -44,7 +44,7 @@ from xlbridge.__main__ import main
 
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
-        if name == "xlbridge.cli.lifecycle":
+        if name == "xlbridge.cli.output":
             exec("raise KeyboardInterrupt")
 
 sys.meta_path.insert(0, Interrupting())
@@ -230,7 +230,7 @@ def test_another_interruption_changes_nothing(tmp_path: Path, code: int, script:
 ENDING = """
 import atexit
 import sys
-from xlbridge.cli.lifecycle import exit_at_once
+from xlbridge.processes import exit_at_once
 
 atexit.register(print, "registered")
 print("printed")

@@ -7,8 +7,9 @@ from sheets import write_records
 from upload_parts import new_cnpj
 
 import xlbridge as xb
-from xlbridge.profiles import Profile, save_profile
+from xlbridge.profiles import Profile
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.saved_logins import save_profile
 from xlbridge.settings import Settings
 
 PLAN = "name: month\nsteps: {clients: {upload: clients.xlsx, resource: cliente}}\n"

@@ -19,8 +19,9 @@ from upload_parts import new_cnpj
 
 import xlbridge as xb
 from xlbridge.errors import ConfigError
-from xlbridge.profiles import Profile, save_profile
+from xlbridge.profiles import Profile
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.saved_logins import save_profile
 from xlbridge.settings import Settings
 
 CLIENTS = ROOT / "samples" / "cliente.xlsx"

@@ -14,13 +14,8 @@ from keyring.backends import fail
 from running_page import running_page
 
 from xlbridge.errors import ConfigError
-from xlbridge.profiles import (
-    PasswordSource,
-    choose_profile,
-    find_password,
-    read_profile_file,
-    store_password,
-)
+from xlbridge.profiles import choose_profile, read_profile_file
+from xlbridge.saved_logins import PasswordSource, find_password, store_password
 from xlbridge.settings import Settings, read_settings
 
 ERP = '[profiles.erp]\nbase_url = "https://erp.example.com"\nemail = "int@example.com"\n'

@@ -1,7 +1,4 @@
-"""Storage of passwords, and for which address and user they are used.
-
-Inside: profiles.
-"""
+"""Storage of passwords, and for which address and user they are used."""
 
 import os
 import stat
@@ -15,14 +12,14 @@ from keyring.backend import KeyringBackend
 from keyring.backends import fail, null
 
 from xlbridge.errors import ConfigError
-from xlbridge.profiles import (
+from xlbridge.profiles import Profile
+from xlbridge.saved_logins import (
     PasswordSource,
-    Profile,
     delete_password,
     find_password,
+    others_let_in,
     store_password,
 )
-from xlbridge.profiles.login import others_let_in
 from xlbridge.settings import Settings
 
 DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com")

@@ -5,14 +5,8 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import ConfigError, UsageError
-from xlbridge.profiles import (
-    Profile,
-    check_profile,
-    read_profile_file,
-    remove_profile,
-    save_profile,
-    set_default,
-)
+from xlbridge.profiles import Profile, read_profile_file
+from xlbridge.saved_logins import check_profile, remove_profile, save_profile, set_default
 from xlbridge.settings import Settings
 
 DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com", settle_seconds=60)

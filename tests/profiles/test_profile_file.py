@@ -1,7 +1,4 @@
-"""Profiles of ``profiles.toml``, and the choice of one.
-
-Inside: profiles.
-"""
+"""Profiles of ``profiles.toml``, and the choice of one."""
 
 from pathlib import Path
 
@@ -11,11 +8,11 @@ from xlbridge.errors import ConfigError
 from xlbridge.profiles import (
     ProfileSource,
     choose_profile,
+    is_profile_name,
     origin_of,
     read_profile_file,
     settings_for,
 )
-from xlbridge.profiles.profile import is_profile_name
 from xlbridge.settings import Settings
 
 TWO = """

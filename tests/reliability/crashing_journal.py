@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from xlbridge.files import LocalDatabase
+from xlbridge.local_database import LocalDatabase
 from xlbridge.processes import Instant
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from protocol_model import MODES, Mode, search_of
 
-from xlbridge.files import LocalDatabase
+from xlbridge.local_database import LocalDatabase
 from xlbridge.resources import Mode as SentMode
 from xlbridge.upload import Job, Journal
 

@@ -24,7 +24,7 @@ from trials import SystemUnderTest
 
 from xlbridge.client import Client, RetryPolicy
 from xlbridge.errors import ApiError, JournalError, UsageError
-from xlbridge.files import LocalDatabase
+from xlbridge.local_database import LocalDatabase
 from xlbridge.settings import read_settings
 from xlbridge.upload import (
     Job,

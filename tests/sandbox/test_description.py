@@ -14,7 +14,7 @@ from databases import open_storage
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.app import build_app
-from xlbridge.sandbox.handler_registry import Sandbox
+from xlbridge.sandbox.area_declarations import Sandbox
 from xlbridge.sandbox.messages import openapi_content
 from xlbridge.wire import OPERATIONS
 

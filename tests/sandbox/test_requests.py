@@ -21,7 +21,7 @@ from workbooks import upload, workbook
 
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.sandbox.app import HANDLER_MODULES
-from xlbridge.sandbox.handler_registry import HANDLERS, handles
+from xlbridge.sandbox.area_declarations import HANDLERS, handles
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import OPERATIONS
 from xlbridge.wire.registry import CLIENT_LIST

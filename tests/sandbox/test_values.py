@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from xlbridge.resources import Catalogue
-from xlbridge.sandbox.columns import plain_type
+from xlbridge.sandbox.area_declarations import plain_type
 from xlbridge.wire import MAX_LENGTHS, OPERATIONS, WireModel
 
 PARTY = {"nomeComercial": "Empório da Praça"}

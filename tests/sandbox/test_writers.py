@@ -22,7 +22,7 @@ from sqlalchemy import insert, select
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import imports, prepare_account, seed_database, storage as database
 from xlbridge.sandbox.app import build_app
-from xlbridge.sandbox.handler_registry import Sandbox
+from xlbridge.sandbox.area_declarations import Sandbox
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import NO_QUIRKS, ImportLog, ImportState

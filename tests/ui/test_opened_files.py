@@ -19,7 +19,8 @@ from running_page import RunningPage, open_workbook, running_page, wait_for_end
 from sheets import write_clients, write_records
 from test_workflow import begin, drop
 
-from xlbridge.profiles import Profile, remove_profile, save_profile
+from xlbridge.profiles import Profile
+from xlbridge.saved_logins import remove_profile, save_profile
 from xlbridge.settings import Settings
 
 

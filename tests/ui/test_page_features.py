@@ -14,14 +14,9 @@ from playwright.sync_api import expect
 from running_page import RunningPage, running_page, wait_for_end
 from sheets import write_clients, write_records
 
-from xlbridge.profiles import (
-    PasswordSource,
-    Profile,
-    read_profile_file,
-    save_profile,
-    store_password,
-)
+from xlbridge.profiles import Profile, read_profile_file
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.saved_logins import PasswordSource, save_profile, store_password
 from xlbridge.settings import Settings
 
 PLAN = """

@@ -24,7 +24,7 @@ from upload_parts import AT_ONCE, MakeClients, new_cnpj, write_job
 from xlbridge.batch.ledger import Ledger
 from xlbridge.client import Client
 from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
-from xlbridge.files import open_local_database
+from xlbridge.local_database import open_local_database
 from xlbridge.resources import Mode
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Journal, UploadContext, Uploads

@@ -110,7 +110,7 @@ def test_the_parsing_process_does_not_outlive_a_killed_command(
 
 _INTERRUPTED_IMPORT = """
 import threading
-from xlbridge.cli.lifecycle import treat_signals_as_interrupts
+from xlbridge.processes import treat_signals_as_interrupts
 
 treat_signals_as_interrupts()
 held = threading.Lock()

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from xlbridge.errors import UsageError
-from xlbridge.files import LocalDatabase, open_local_database
 from xlbridge.i18n import Text, untranslated
+from xlbridge.local_database import LocalDatabase, open_local_database
 from xlbridge.settings import Settings
 
 _SCHEMA = """

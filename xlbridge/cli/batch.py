@@ -25,7 +25,6 @@ from xlbridge.batch import (
 from xlbridge.batch.plan_reader import local_date, read_plan, with_month
 from xlbridge.batch.plan_steps import plan_format
 from xlbridge.cli.help import COMMANDS, complete_batches
-from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (
     combine_options,
     described_command,
@@ -45,10 +44,11 @@ from xlbridge.cli.output import (
     show_progress,
 )
 from xlbridge.cli.upload_run import ConsentOptions, consent_options
-from xlbridge.errors import ApiError, LocalFailure, UsageError
+from xlbridge.errors import ApiError, ExitCode, LocalFailure, UsageError, exit_code_of, worst_code
 from xlbridge.extras import require_extra
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
+from xlbridge.processes import heavy_imports
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
 from xlbridge.resources import load_catalogue

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from xlbridge import titles
-from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
     command_settings,
     described_command,
@@ -22,11 +21,12 @@ from xlbridge.cli.options import (
 from xlbridge.cli.output import print_document, print_message, print_report
 from xlbridge.client import DiagnosticCheck, Doubtful, Executed, NotExecuted, Rejected, RetryPolicy
 from xlbridge.connection import connect, quirks_for
-from xlbridge.errors import ConfigError, UsageError, XlbridgeError, os_error_reason
+from xlbridge.errors import ConfigError, ExitCode, UsageError, XlbridgeError, os_error_reason
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
-from xlbridge.profiles import Profile, choose_profile, read_profile_file, save_profile
+from xlbridge.profiles import Profile, choose_profile, read_profile_file
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Tone
+from xlbridge.saved_logins import save_profile
 from xlbridge.settings import Settings
 from xlbridge.upload import Journal, JournalMarker, open_context
 from xlbridge.wire.imports import Quirks

@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from xlbridge.cli.help import complete_listings
-from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
     command_settings,
     described_command,
@@ -25,7 +24,7 @@ from xlbridge.cli.output import YES, ask, print_message, print_result, show_prog
 from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.connection import connect
-from xlbridge.errors import UsageError
+from xlbridge.errors import ExitCode, UsageError
 from xlbridge.export import (
     FORMATS,
     ExportProgress,

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from xlbridge.cli.help import complete_jobs
-from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     command_settings,
     described_command,
@@ -34,9 +33,10 @@ from xlbridge.cli.upload_run import (
     save_status_copy,
     upload_options,
 )
-from xlbridge.errors import ApiError, ConfigError, InDoubt, LocalFailure, UsageError
+from xlbridge.errors import ApiError, ConfigError, ExitCode, InDoubt, LocalFailure, UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
+from xlbridge.processes import heavy_imports
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
 from xlbridge.report_forms import Report, ReportForms, Table
 from xlbridge.upload import Job, Resolution, State, UploadContext, open_context

@@ -29,20 +29,17 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.extras import install_hint
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, untranslated
-from xlbridge.profiles import (
+from xlbridge.profiles import Profile, ProfileSource, choose_profile, read_profile_file
+from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
+from xlbridge.saved_logins import (
     PasswordSource,
-    Profile,
-    ProfileSource,
-    choose_profile,
     delete_password,
     find_password,
-    read_profile_file,
     remove_profile,
     save_profile,
     set_default,
     store_password,
 )
-from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
 from xlbridge.settings import Settings, read_settings
 
 if TYPE_CHECKING:

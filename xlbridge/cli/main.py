@@ -20,14 +20,6 @@ from xlbridge.cli.help import (
     format_in_groups,
     translate_click,
 )
-from xlbridge.cli.lifecycle import (
-    ExitCode,
-    exit_at_once,
-    exit_code_of,
-    heavy_imports,
-    ignore_interrupts,
-    treat_signals_as_interrupts,
-)
 from xlbridge.cli.output import (
     StdoutFailed,
     add_message_options,
@@ -38,7 +30,14 @@ from xlbridge.cli.output import (
     print_failure,
     print_usage_error,
 )
-from xlbridge.errors import XlbridgeError, is_local_failure, local_failure, os_error_reason
+from xlbridge.errors import (
+    ExitCode,
+    XlbridgeError,
+    exit_code_of,
+    is_local_failure,
+    local_failure,
+    os_error_reason,
+)
 from xlbridge.i18n import (
     LANGUAGES,
     Language,
@@ -46,6 +45,12 @@ from xlbridge.i18n import (
     language_from_environment,
     parse_language,
     set_language,
+)
+from xlbridge.processes import (
+    exit_at_once,
+    heavy_imports,
+    ignore_interrupts,
+    treat_signals_as_interrupts,
 )
 
 _ABOUT = Text(

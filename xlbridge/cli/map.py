@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import (
     command_settings,
     csv_options,
@@ -28,6 +27,7 @@ from xlbridge.cli.output import print_document, print_json, print_message, show_
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.files import as_arguments, replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.processes import heavy_imports
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import NumberStyle, Settings
 

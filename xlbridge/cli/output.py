@@ -21,8 +21,14 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 import click
 
 from xlbridge import titles
-from xlbridge.cli.lifecycle import ExitCode, exit_code_of
-from xlbridge.errors import LocalFailure, UsageError, XlbridgeError, os_error_reason
+from xlbridge.errors import (
+    ExitCode,
+    LocalFailure,
+    UsageError,
+    XlbridgeError,
+    exit_code_of,
+    os_error_reason,
+)
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, untranslated
 from xlbridge.settings import read_progress_seconds

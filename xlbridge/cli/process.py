@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlbridge.cli.help import complete_kinds
-from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import command_settings, option, result_options
 from xlbridge.cli.output import print_error, print_message, print_report
 from xlbridge.cli.upload_run import (
@@ -17,9 +16,10 @@ from xlbridge.cli.upload_run import (
     forbid_yes_in_production,
     run_upload,
 )
-from xlbridge.errors import UsageError
+from xlbridge.errors import ExitCode, UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
+from xlbridge.processes import heavy_imports
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import ReportForms
 from xlbridge.upload import open_context

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import (
     described_command,
     option,
@@ -17,6 +16,7 @@ from xlbridge.cli.options import (
 from xlbridge.cli.output import print_message, show_progress
 from xlbridge.extras import require_extra
 from xlbridge.i18n import Text
+from xlbridge.processes import heavy_imports
 from xlbridge.profiles import EMBEDDED_NAME
 from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, parse_faults
 from xlbridge.settings import read_settings

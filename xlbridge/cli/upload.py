@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlbridge.cli.help import complete_jobs
-from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     ReadingArguments,
     command_settings,
@@ -26,8 +25,10 @@ from xlbridge.cli.upload_run import (
     run_upload,
     upload_options,
 )
+from xlbridge.errors import ExitCode
 from xlbridge.files import as_arguments, require_distinct
 from xlbridge.i18n import Text, joined
+from xlbridge.processes import heavy_imports
 from xlbridge.profiles import choose_profile
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadContext, open_context

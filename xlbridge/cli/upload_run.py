@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import click
 
 from xlbridge.cli.help import WHAT_IS_SENT
-from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (
     Decorator,
     combine_options,
@@ -33,9 +32,18 @@ from xlbridge.cli.output import (
     print_report,
     show_progress,
 )
-from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
+from xlbridge.errors import (
+    ApiError,
+    ExitCode,
+    LocalFailure,
+    UsageError,
+    XlbridgeError,
+    exit_code_of,
+    worst_code,
+)
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text
+from xlbridge.processes import heavy_imports
 from xlbridge.profiles import read_profile_file, settings_for
 from xlbridge.report_forms import Grade, Report, ReportForms
 from xlbridge.resources import Mode

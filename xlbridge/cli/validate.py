@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (
     STDIN,
     WORKBOOK_OUTPUT,
@@ -35,10 +34,19 @@ from xlbridge.cli.output import (
     print_report,
     show_progress,
 )
-from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.errors import (
+    ExitCode,
+    LocalFailure,
+    UsageError,
+    WorkbookRefused,
+    XlbridgeError,
+    exit_code_of,
+    worst_code,
+)
 from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import ValidationProgress, executor_for, validate_files
+from xlbridge.processes import heavy_imports
 from xlbridge.profiles import choose_profile
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, Settings

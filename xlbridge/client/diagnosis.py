@@ -28,7 +28,8 @@ from xlbridge.errors import (
 from xlbridge.extras import require_extra
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, untranslated
-from xlbridge.profiles import PasswordSource, Profile, ProfileSource, find_password
+from xlbridge.profiles import Profile, ProfileSource
+from xlbridge.saved_logins import PasswordSource, find_password
 from xlbridge.settings import Settings
 from xlbridge.wire.operations import SYSTEM_INFO, SystemInfo
 

@@ -31,7 +31,8 @@ from filelock import FileLock, Timeout
 from xlbridge.client.time_windows import UPDATE_FIELD, Window, update_time
 from xlbridge.export.flatten import SURROGATE_ERRORS, CellNotes, Lines
 from xlbridge.export.sheets import encode_json
-from xlbridge.files import LocalDatabase, make_private_folder, report_write_errors
+from xlbridge.files import make_private_folder, report_write_errors
+from xlbridge.local_database import LocalDatabase
 
 FINISHED_FILE, _NEW_FILE = "finished.json", "finished.new"
 _BUFFER_SIZE = 2**16

@@ -27,11 +27,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.sandbox import imports, messages, users
+from xlbridge.sandbox.area_declarations import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.areas import inventories, invoices, orders, purchasing, records, stock, titles
 from xlbridge.sandbox.areas.purchasing import purchase_order_files
 from xlbridge.sandbox.areas.titles import payable_files
 from xlbridge.sandbox.embedded import Fault, FaultKind, FaultPlan
-from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.messages import (
     bounded_request,
     docs_page,

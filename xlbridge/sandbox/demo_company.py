@@ -18,9 +18,9 @@ from sqlalchemy import Connection, Table, insert
 from stdnum.br import cnpj
 from stdnum.ean import calc_check_digit
 
+from xlbridge.sandbox.area_declarations import metadata
 from xlbridge.sandbox.areas import registries as tables
 from xlbridge.sandbox.areas.registries import counters
-from xlbridge.sandbox.columns import metadata
 
 FIRST_CLIENT = 1001
 FIRST_PRODUCT = 2001

@@ -42,13 +42,12 @@ from sqlalchemy import (
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.sandbox.area_declarations import Call, Sandbox, handles, metadata
 from xlbridge.sandbox.areas.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.records import ClientRegistration
 from xlbridge.sandbox.areas.registries import RecordRegistration, users
 from xlbridge.sandbox.areas.stock import AddressingRegistration
 from xlbridge.sandbox.areas.titles import PayableRegistration, ReceivableRegistration
-from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
 from xlbridge.sandbox.problems import (
     Problem,
     RequestError,

@@ -25,8 +25,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
 import xlbridge
-from xlbridge.sandbox.columns import plain_type
-from xlbridge.sandbox.handler_registry import UploadedFile
+from xlbridge.sandbox.area_declarations import UploadedFile, plain_type
 from xlbridge.sandbox.problems import (
     INTEGER_LIMIT,
     ISO_8601,

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from sqlalchemy import URL, Connection, Table, exists, insert, select, update
 
 from xlbridge.sandbox import imports  # noqa: F401 - adds tables to the metadata
+from xlbridge.sandbox.area_declarations import metadata
 from xlbridge.sandbox.areas import registries
 from xlbridge.sandbox.areas.invoices import (
     Issuer,
@@ -44,7 +45,6 @@ from xlbridge.sandbox.areas.orders import (
 )
 from xlbridge.sandbox.areas.registries import clients, companies, counters, products
 from xlbridge.sandbox.areas.titles import receivable_allocations, receivables, title_scope
-from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.demo_company import (
     TODAY,
     Customer,

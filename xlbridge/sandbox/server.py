@@ -24,6 +24,7 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox.app import build_app
+from xlbridge.sandbox.area_declarations import Sandbox
 from xlbridge.sandbox.embedded import (
     Behaviour,
     ProgressCallback,
@@ -33,7 +34,6 @@ from xlbridge.sandbox.embedded import (
     default_ready_file,
     write_ready_file,
 )
-from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.imports import ImportWorker
 from xlbridge.sandbox.seed import open_database, seed_database
 from xlbridge.sandbox.storage import database_url, translate_database_errors

@@ -21,8 +21,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
+from xlbridge.sandbox.area_declarations import Call, handles
 from xlbridge.sandbox.areas.registries import companies, tokens, users
-from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem
 from xlbridge.sandbox.storage import Storage, redacted_url
 from xlbridge.settings import Settings

@@ -31,18 +31,16 @@ from xlbridge.export import (
 from xlbridge.i18n import Text, joined
 from xlbridge.profiles import (
     EMBEDDED_NAME,
-    PasswordSource,
     Profile,
     ProfileSource,
     choose_profile,
     read_profile_file,
-    save_profile,
-    store_password,
 )
 from xlbridge.report_forms import ReportForms, value_text
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.resources.links import listing_resource
 from xlbridge.resources.names import field_title
+from xlbridge.saved_logins import PasswordSource, save_profile, store_password
 from xlbridge.titles import WorkProgress
 from xlbridge.ui.answers import (
     FieldProblem,

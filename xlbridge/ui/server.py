@@ -53,8 +53,7 @@ from xlbridge.ui.exports_and_profiles import (
     environments_json,
     listings_json,
 )
-from xlbridge.ui.job_requests import JobRequests
-from xlbridge.ui.sending import UploadRequests
+from xlbridge.ui.sending import JobRequests, UploadRequests
 from xlbridge.ui.sheet_requests import RowRequests, SheetRequests
 from xlbridge.ui.texts import page_texts
 from xlbridge.ui.workspace import Workspace

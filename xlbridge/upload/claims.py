@@ -18,8 +18,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from xlbridge.errors import JournalError, UsageError
-from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
+from xlbridge.local_database import LocalDatabase
 from xlbridge.upload.journal_database import batched
 
 Claimants = Mapping[str, Sequence[str]]

@@ -18,14 +18,9 @@ from secrets import token_hex
 from typing import Any, TypeVar
 
 from xlbridge.errors import JournalError, LocalDatabaseError
-from xlbridge.files import (
-    LocalDatabase,
-    file_lock,
-    open_local_database,
-    report_write_errors,
-    write_private,
-)
+from xlbridge.files import file_lock, report_write_errors, write_private
 from xlbridge.i18n import Text
+from xlbridge.local_database import LocalDatabase, open_local_database
 
 _HEADER_BYTES = 100
 

@@ -14,8 +14,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from xlbridge import titles
-from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text, joined
+from xlbridge.local_database import LocalDatabase
 from xlbridge.processes import Instant
 from xlbridge.report_forms import group_by_reason, list_first
 from xlbridge.resources import Mode

@@ -18,8 +18,8 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
 from xlbridge.errors import ApiError
-from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
+from xlbridge.local_database import LocalDatabase
 from xlbridge.processes import Instant
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import (

@@ -23,6 +23,7 @@ from sqlalchemy import (
     update,
 )
 
+from xlbridge.sandbox.area_declarations import Amount, Call, handles
 from xlbridge.sandbox.areas.movements import (
     BalanceKey,
     average_cost,
@@ -44,8 +45,6 @@ from xlbridge.sandbox.areas.registries import (
     products,
     warehouses,
 )
-from xlbridge.sandbox.columns import Amount
-from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import (
     QUANTITY_PLACES,
     STOCK_LIMIT,

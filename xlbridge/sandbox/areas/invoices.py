@@ -14,6 +14,16 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection, Index, Table, select, update
 
 from xlbridge.resources.checks import mod11_digit
+from xlbridge.sandbox.area_declarations import (
+    Call,
+    Lists,
+    derived_columns,
+    equal_conditions,
+    handle_records,
+    handles,
+    metadata,
+    window_conditions,
+)
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
     RecordRegistration,
@@ -21,14 +31,6 @@ from xlbridge.sandbox.areas.registries import (
     issuers,
     next_number,
     products,
-)
-from xlbridge.sandbox.columns import Lists, derived_columns, metadata
-from xlbridge.sandbox.handler_registry import (
-    Call,
-    equal_conditions,
-    handle_records,
-    handles,
-    window_conditions,
 )
 from xlbridge.sandbox.problems import Problem, amount_problems, invalid, item_total, rate_problems
 from xlbridge.wire import sales

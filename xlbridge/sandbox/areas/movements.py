@@ -33,8 +33,8 @@ from sqlalchemy import (
     update,
 )
 
+from xlbridge.sandbox.area_declarations import Amount, IsoDateTime, derived_columns, metadata
 from xlbridge.sandbox.areas.registries import CodeLookup, next_number, products, units, warehouses
-from xlbridge.sandbox.columns import Amount, IsoDateTime, derived_columns, metadata
 from xlbridge.sandbox.problems import (
     PRICE_PLACES,
     QUANTITY_PLACES,

@@ -11,6 +11,17 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Column, Connection, Index, Row, Table, select, update
 
+from xlbridge.sandbox.area_declarations import (
+    Call,
+    IsoDateTime,
+    Lists,
+    derived_columns,
+    equal_conditions,
+    handle_records,
+    handles,
+    metadata,
+    window_conditions,
+)
 from xlbridge.sandbox.areas.invoices import ProductInvoiceRegistration
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
@@ -21,14 +32,6 @@ from xlbridge.sandbox.areas.registries import (
     products,
 )
 from xlbridge.sandbox.areas.titles import ReceivableRegistration
-from xlbridge.sandbox.columns import IsoDateTime, Lists, derived_columns, metadata
-from xlbridge.sandbox.handler_registry import (
-    Call,
-    equal_conditions,
-    handle_records,
-    handles,
-    window_conditions,
-)
 from xlbridge.sandbox.problems import (
     Problem,
     amount_problems,

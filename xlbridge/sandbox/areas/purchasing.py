@@ -25,6 +25,16 @@ from sqlalchemy import (
     update,
 )
 
+from xlbridge.sandbox.area_declarations import (
+    Call,
+    Lists,
+    Model,
+    derived_columns,
+    equal_conditions,
+    handle_records,
+    handles,
+    metadata,
+)
 from xlbridge.sandbox.areas.movements import stock_requisitions
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
@@ -39,13 +49,6 @@ from xlbridge.sandbox.areas.registries import (
     select_entries,
 )
 from xlbridge.sandbox.areas.titles import category_problems
-from xlbridge.sandbox.columns import Lists, Model, derived_columns, metadata
-from xlbridge.sandbox.handler_registry import (
-    Call,
-    equal_conditions,
-    handle_records,
-    handles,
-)
 from xlbridge.sandbox.problems import (
     PRICE_PLACES,
     Problem,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from sqlalchemy import Column, Table, exists, select, update
 
 from xlbridge.resources.checks import DOCUMENTS
+from xlbridge.sandbox.area_declarations import Call, handle_records, handles, window_conditions
 from xlbridge.sandbox.areas.registries import (
     CodeListRegistration,
     Entry,
@@ -24,7 +25,6 @@ from xlbridge.sandbox.areas.registries import (
     select_entries,
     suppliers,
 )
-from xlbridge.sandbox.handler_registry import Call, handle_records, handles, window_conditions
 from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems, first_or_404, invalid
 from xlbridge.wire import Operation, registry
 

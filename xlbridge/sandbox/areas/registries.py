@@ -31,7 +31,7 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.columns import (
+from xlbridge.sandbox.area_declarations import (
     Lists,
     derived_columns,
     metadata,

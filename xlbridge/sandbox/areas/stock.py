@@ -22,6 +22,7 @@ from sqlalchemy import (
     update,
 )
 
+from xlbridge.sandbox.area_declarations import Call, construct, handles
 from xlbridge.sandbox.areas.movements import (
     addressings,
     balance_sums,
@@ -47,8 +48,6 @@ from xlbridge.sandbox.areas.registries import (
     units,
     warehouses,
 )
-from xlbridge.sandbox.columns import construct
-from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid
 from xlbridge.wire import stock
 

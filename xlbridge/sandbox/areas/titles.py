@@ -25,14 +25,16 @@ from sqlalchemy import (
 )
 
 from xlbridge.resources.checks import is_boleto
-from xlbridge.sandbox.areas import registries
-from xlbridge.sandbox.columns import Lists, derived_columns, metadata
-from xlbridge.sandbox.handler_registry import (
+from xlbridge.sandbox.area_declarations import (
     Call,
+    Lists,
+    derived_columns,
     handle_records,
     handles,
+    metadata,
     window_conditions,
 )
+from xlbridge.sandbox.areas import registries
 from xlbridge.sandbox.problems import Problem, amount_problems, first_or_404, invalid
 from xlbridge.wire import Attachment, financial
 

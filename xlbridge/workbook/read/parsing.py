@@ -83,9 +83,8 @@ from xlbridge.workbook.signature import (
 )
 
 if TYPE_CHECKING:
+    from xlbridge.workbook.read.binary_scans import XlsbScan, XlsScan
     from xlbridge.workbook.read.ods_scan import OdsScan
-    from xlbridge.workbook.read.xls_scan import XlsScan
-    from xlbridge.workbook.read.xlsb_scan import XlsbScan
 
 _MAX_EXACT_SIZE = 1 << 16
 """Size in bytes up to which the exact scan is faster than setting up the quick one."""
@@ -450,12 +449,12 @@ def open_scan(
     """Return the scan of a file that is not an .xlsx, for facts that the parser does not return."""
     # Imported here: most files are of other kinds.
     if kind is FileKind.XLS:
-        from xlbridge.workbook.read.xls_scan import XlsScan
+        from xlbridge.workbook.read.binary_scans import XlsScan
 
         return XlsScan(content)
     archive = WorkbookArchive(content, limits)
     if kind is FileKind.XLSB:
-        from xlbridge.workbook.read.xlsb_scan import XlsbScan
+        from xlbridge.workbook.read.binary_scans import XlsbScan
 
         return XlsbScan(archive)
     from xlbridge.workbook.read.ods_scan import OdsScan
@@ -485,7 +484,7 @@ def parse_file(
             archive.unpack()
         with refuse_on_failure(), refuse_damage():
             if kind is FileKind.XLS:
-                from xlbridge.workbook.read.xls_scan import without_password
+                from xlbridge.workbook.read.binary_scans import without_password
 
                 content = without_password(content)
             scan = open_scan(kind, content, limits)

@@ -17,7 +17,7 @@ from xlbridge.errors import (
     is_local_failure,
     os_error_reason,
 )
-from xlbridge.files.atomic import make_private_folder
+from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, untranslated
 
 _BUSY_SECONDS = 30.0

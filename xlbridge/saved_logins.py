@@ -30,7 +30,7 @@ from xlbridge.files import (
 )
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.processes import windows_program
-from xlbridge.profiles.profile import (
+from xlbridge.profiles import (
     HOW_TO_FIX,
     NO_SUCH_PROFILE,
     Profile,

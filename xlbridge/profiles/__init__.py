@@ -1,5 +1,0 @@
-"""Profiles: the environments of a user, and their passwords."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
