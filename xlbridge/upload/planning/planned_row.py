@@ -172,7 +172,7 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
     RowReason.WAS_CLOSED: Text(
         pt="foi exportada de um registro baixado, encerrado ou cancelado ({why}) e entraria aberta",
-        en="was exported from a settled, closed or cancelled record ({why}) and would be open again",
+        en="was exported from a settled, closed or cancelled record ({why}) and would be open",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
