@@ -1,5 +1,5 @@
-"""What a login saves: the profile, by edits of ``profiles.toml`` that keep the user's comments and
-order, and its password, in the system's keyring or a private file.
+"""Saved logins: the profile, by edits of ``profiles.toml`` that keep the user's comments and order,
+and its password, in the system's keyring or a private file.
 
 tomlkit is imported by edits only: every command that sends reads the password.
 """

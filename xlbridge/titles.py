@@ -1,4 +1,4 @@
-"""What all rooms show people alike: titles of columns, facts and buttons, words for states, rows of
+"""Texts that several rooms show: titles of columns, facts and buttons, words for states, rows of
 records, and progress.
 
 A title of one report alone is declared beside it.
