@@ -168,9 +168,10 @@ class RowOutcome(StrEnum):
     """Outcome of a row.
 
     ``NOT_WRITTEN`` rows have no error of their own but were not applied: the whole sheet was
-    rejected, or a person saw that they are missing. ``UNSENT``: no request that could write was
-    sent. ``UNCHANGED`` and ``HELD`` rows were left out by the plan. ``UNDONE`` rows were accepted,
-    and reversed since. ``text`` says it of a row, ``count_title`` is the title of their number.
+    rejected, every request was lost, or a person saw that they are missing. ``UNSENT``: no request
+    that could write was sent. ``UNCHANGED`` and ``HELD`` rows were left out by the plan. ``UNDONE``
+    rows were accepted, and reversed since. ``text`` says it of a row, ``count_title`` is the title
+    of their number.
     """
 
     text: Text
